@@ -1,0 +1,1 @@
+"""The arena: queues, ladders, schedules and pages around the referee."""
