@@ -7,13 +7,16 @@ give equal states. Engines work on integers and bit masks; cards and actions are
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from referee.errors import InvalidBoardError
 from referee.games.random_streams import RandomStream, shuffled
-from referee.outcome import Outcome
+from referee.outcome import Outcome, Termination
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from random import Random
 
 
 class Board:
@@ -112,6 +115,49 @@ class Option:
     meaning: str
 
 
+def _no_dependent_defaults(_options: Mapping[str, str]) -> Mapping[str, str]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class GameInfo:
+    """What people and the registry need to know of a game before it is built.
+
+    Attributes:
+        name: the first word of its rulesets, ``quasenbo``.
+        title: the game's name for people.
+        summary: one sentence for people.
+        seats: how many seats there are, for people, ``2 to 6``.
+        options: every option, in the order to be shown.
+        dependent_defaults: given a value for every option whose default is a text, returns the
+            defaults of those whose ``Option.default`` is "".
+    """
+
+    name: str
+    title: str
+    summary: str
+    seats: str
+    options: tuple[Option, ...] = ()
+    dependent_defaults: Callable[[Mapping[str, str]], Mapping[str, str]] = field(
+        default=_no_dependent_defaults, repr=False, compare=False
+    )
+
+    def with_defaults(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Return a value for every option: the given one, else its default."""
+        full = {option.name: option.default for option in self.options if option.default}
+        full.update(given)
+        return {**self.dependent_defaults(full), **full}
+
+    def canonical_ruleset(self, options: Mapping[str, str]) -> str:
+        """Return the ruleset text: options sorted, those that have their default left out."""
+        fixed = {option.name: option.default for option in self.options if option.default}
+        defaults = {**self.dependent_defaults({**fixed, **options}), **fixed}
+        told = [
+            f"{name}={options[name]}" for name in sorted(options) if options[name] != defaults[name]
+        ]
+        return f"{self.name}:{','.join(told)}" if told else self.name
+
+
 class Game(ABC):
     """A rule set: a game with its options. Immutable.
 
@@ -138,6 +184,17 @@ class Game(ABC):
     @abstractmethod
     def start(self, board: Board) -> State:
         """Return the first state, everything dealt, a seat waiting to act (or the game over)."""
+
+    @abstractmethod
+    def playout(self, board: Board, choose: Random) -> tuple[int, Outcome]:
+        """Play random legal actions to the end, over the engine's fast core without texts.
+
+        Each action is number ``int(choose.random() * count)`` of the ``count`` legal actions in
+        the order of `State.legal_actions`; a single legal action takes no random number.
+
+        Returns:
+            How many actions were applied, and the outcome.
+        """
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Game) and other.ruleset == self.ruleset
@@ -209,5 +266,18 @@ class State(ABC):
         """Return all that a seat may see, as the game's observation dataclass."""
 
     @abstractmethod
+    def zones(self) -> Mapping[str, tuple[str, ...]]:
+        """Return where every card of the deck lies, each in exactly one zone.
+
+        For checks and replay viewers, never for a bot. The zones ``hand 0``, ``hand 1``, ... and
+        ``deck`` hold what is hidden from (other) seats; the names of open zones are the game's.
+        """
+
+    @abstractmethod
     def outcome(self) -> Outcome | None:
         """Return points and places by seat; None until the game is over."""
+
+    @property
+    def termination(self) -> Termination | None:
+        """Why the rules ended the game; None until it is over."""
+        return None if self.outcome() is None else Termination.FINISHED

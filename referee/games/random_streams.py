@@ -1,0 +1,94 @@
+"""Card luck that any language can rebuild: SHA-256 counter streams and Fisher-Yates.
+
+The bytes are normative and stand in proto/README.md with test vectors: block i of a stream is
+SHA-256(key || name || 0x00 || i as 8 bytes big endian); its words are the 4-byte big-endian words
+of block 0, 1, ...; the key is the seed if it has 32 bytes, else SHA-256 of the seed.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from hashlib import sha256
+from struct import Struct
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SEED_BYTES = 32
+_WORDS_OF_BLOCK = Struct(">8I").unpack
+_WORD_VALUES = 1 << 32
+_HEX_SEED = re.compile(r"[0-9a-fA-F]{64}")
+
+_Item = TypeVar("_Item")
+
+
+class RandomStream:
+    """An endless sequence of 32-bit words, fixed by a seed and by the purpose it is named after.
+
+    Args:
+        seed: the key when it has 32 bytes; otherwise its SHA-256 is.
+        name: ASCII, without a zero byte, for example ``deal/0``.
+    """
+
+    __slots__ = ("_block", "_prefix", "_words")
+
+    def __init__(self, seed: bytes, name: str) -> None:
+        key = seed if len(seed) == SEED_BYTES else sha256(seed).digest()
+        self._prefix = sha256(key + name.encode("ascii") + b"\0")
+        self._block = 0
+        self._words: list[int] = []
+
+    def word(self) -> int:
+        """Return the next word, 0 to 2**32 - 1."""
+        words = self._words
+        if not words:
+            block = self._prefix.copy()
+            block.update(self._block.to_bytes(8, "big"))
+            self._block += 1
+            words += reversed(_WORDS_OF_BLOCK(block.digest()))
+        return words.pop()
+
+    def below(self, limit: int) -> int:
+        """Return a number from 0 to ``limit - 1``, each equally likely.
+
+        Words that would favour small numbers are skipped; ``below(1)`` takes no word.
+
+        Raises:
+            ValueError: a limit outside 1 to 2**32.
+        """
+        if limit == 1:
+            return 0
+        if not 1 < limit <= _WORD_VALUES:
+            raise ValueError(f"a limit is 1 to {_WORD_VALUES}, not {limit}")
+        fair = _WORD_VALUES - _WORD_VALUES % limit
+        while (word := self.word()) >= fair:
+            pass
+        return word % limit
+
+
+def shuffled(items: Iterable[_Item], stream: RandomStream) -> list[_Item]:
+    """Return the items in random order: Fisher-Yates from the last index down to 1."""
+    cards = list(items)
+    for last in range(len(cards) - 1, 0, -1):
+        other = stream.below(last + 1)
+        cards[last], cards[other] = cards[other], cards[last]
+    return cards
+
+
+def board_seed(match_seed: bytes, index: int) -> bytes:
+    """Return the 32-byte seed of a match's board ``index`` (from 0): HMAC-SHA256 of the index.
+
+    Args:
+        match_seed: the HMAC's key, as it is.
+        index: the message, as 8 bytes big endian.
+    """
+    return hmac.digest(match_seed, index.to_bytes(8, "big"), "sha256")
+
+
+def seed_from_text(text: str) -> bytes:
+    """Return the 32 bytes that 64 hexadecimal digits spell; any other text is hashed (UTF-8)."""
+    if _HEX_SEED.fullmatch(text):
+        return bytes.fromhex(text)
+    return sha256(text.encode()).digest()
