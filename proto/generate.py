@@ -1,0 +1,101 @@
+"""Generates the Python code of every proto file, or checks that the committed code is fresh.
+
+``proto/referee/v1/referee.proto`` becomes ``referee/v1/referee_pb2.py`` and its type stub, and for
+a file with services also ``referee_pb2_grpc.py`` and its stub. The versions of the generators are
+pinned in pyproject.toml, so equal proto files give equal code.
+"""
+
+import argparse
+import re
+import sys
+import tempfile
+from importlib.resources import files
+from pathlib import Path
+
+from grpc_tools import protoc
+
+PROTO = Path(__file__).resolve().parent
+ROOT = PROTO.parent
+INIT = '"""Generated from the proto files by proto/generate.py; not to be edited."""\n'
+
+
+def main() -> int:
+    """Returns 0, or with ``--check`` 1 when a generated file is missing, stale or left over."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="change nothing, fail when stale")
+    check = parser.parse_args().check
+    with tempfile.TemporaryDirectory() as folder:
+        generate(Path(folder))
+        wrong = differences(Path(folder))
+        if not check:
+            install(Path(folder))
+            return 0
+    for path in wrong:
+        print(f"{path} is not what proto/ generates: run `make proto`", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def generate(target: Path) -> None:
+    """Writes all generated files below ``target``, laid out as below the repository's root."""
+    sources = sorted(PROTO.rglob("*.proto"))
+    services = [path for path in sources if re.search(r"^service ", path.read_text(), re.MULTILINE)]
+    plugin = Path(sys.executable).parent / "protoc-gen-mypy"
+    common = [
+        "protoc",
+        f"--proto_path={PROTO}",
+        f"--proto_path={files('grpc_tools') / '_proto'}",
+        f"--plugin=protoc-gen-mypy={plugin}",
+        f"--plugin=protoc-gen-mypy_grpc={plugin}_grpc",
+    ]
+    run([*common, f"--python_out={target}", f"--mypy_out=quiet:{target}", *map(str, sources)])
+    run(
+        [
+            *common,
+            f"--grpc_python_out={target}",
+            f"--mypy_grpc_out=quiet:{target}",
+            *map(str, services),
+        ]
+    )
+    for folder in {(target / path.relative_to(PROTO)).parent for path in sources}:
+        (folder / "__init__.py").write_text(INIT)
+
+
+def run(arguments: list[str]) -> None:
+    """Runs the compiler in this process; exits with its status when it fails."""
+    status = protoc.main(arguments)
+    if status:
+        sys.exit(status)
+
+
+def generated(root: Path, folders: set[Path]) -> dict[Path, bytes]:
+    """The files of the ``folders`` below ``root``, by path from there."""
+    return {
+        path.relative_to(root): path.read_bytes()
+        for folder in folders
+        for path in sorted((root / folder).glob("*.py*"))
+        if path.is_file()
+    }
+
+
+def differences(fresh: Path) -> list[Path]:
+    """Names what differs between the files below ``fresh`` and the repository, either way."""
+    folders = {path.parent.relative_to(fresh) for path in fresh.rglob("*.py")}
+    wanted, found = generated(fresh, folders), generated(ROOT, folders)
+    return sorted(
+        path for path in wanted.keys() | found.keys() if wanted.get(path) != found.get(path)
+    )
+
+
+def install(fresh: Path) -> None:
+    """Copies the files below ``fresh`` into the repository and removes what is left over there."""
+    for path in differences(fresh):
+        target = ROOT / path
+        if (fresh / path).exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes((fresh / path).read_bytes())
+        else:
+            target.unlink()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
