@@ -1,0 +1,352 @@
+"""The replay of a match: enough to rebuild every state of every game, and to prove the outcome.
+
+A replay is JSON (compression and files lie above). Each game carries a digest of everything but
+times, so that no changed byte passes; `verify` re-executes every game from the match's seed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from referee.errors import InputError, InvalidReplayError
+from referee.games.base import Board, Game, State
+from referee.games.random_streams import board_seed
+from referee.games.registry import parse_ruleset
+from referee.outcome import Forfeit, ForfeitReason, Outcome, Termination, places_of
+
+FORMAT = "bot-arena replay"
+VERSION = 1
+SEED_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTimes:
+    """When one turn went where, in microseconds since its game's start.
+
+    Attributes:
+        ready: the seat was to act.
+        sent: the turn was written to the bot's stream.
+        answered: the bot's answer arrived.
+        applied: the action was applied.
+        think: how long the bot says it thought; a length, not a moment.
+        charged: what the clock took for it; a length, not a moment.
+    """
+
+    ready: int
+    sent: int
+    answered: int
+    applied: int
+    think: int
+    charged: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayGame:
+    """One game of a match.
+
+    Attributes:
+        board: the board's index in the match.
+        table: the rotation, which is also the table's number.
+        seats: the entrant in each seat.
+        actions: every action in order, those that the referee played for a seat included.
+        times: one entry per action; None where no bot was asked.
+        forfeits: in the order in which they fell.
+        termination: why the game ended.
+        outcome: points and places by seat, forfeits included.
+    """
+
+    board: int
+    table: int
+    seats: tuple[int, ...]
+    actions: tuple[str, ...]
+    times: tuple[TurnTimes | None, ...]
+    forfeits: tuple[Forfeit, ...]
+    termination: Termination
+    outcome: Outcome
+
+    def digest(self) -> str:
+        """Return 32 hex digits over all that is not a time or a sentence."""
+        content = {
+            "board": self.board,
+            "table": self.table,
+            "seats": self.seats,
+            "actions": self.actions,
+            "forfeits": [(f.seat, f.reason.value, f.ply) for f in self.forfeits],
+            "termination": self.termination.value,
+            "points": self.outcome.points,
+            "places": self.outcome.places,
+        }
+        text = json.dumps(content, separators=(",", ":"), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A match as it was played.
+
+    Attributes:
+        ruleset: canonical text.
+        seed: the match's seed, 32 bytes; board i has HMAC(seed, i).
+        time_control: as text, ``5+0.05``.
+        entrants: the entrants' names, in entrant order.
+        games: by board, then by table.
+        tier: the sandbox's tier.
+    """
+
+    ruleset: str
+    seed: bytes
+    time_control: str
+    entrants: tuple[str, ...]
+    games: tuple[ReplayGame, ...]
+    tier: str = "none"
+
+    def digest(self) -> str:
+        """Return 64 hex digits over the match; equal for equal play, whatever the times."""
+        lines = [self.ruleset, self.seed.hex(), *self.entrants, *(g.digest() for g in self.games)]
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def seed_commitment(seed: bytes) -> str:
+    """Return what is published before a match: SHA-256 of its seed, in hex."""
+    return hashlib.sha256(seed).hexdigest()
+
+
+def rule_on(game: Game, state: State, seats: Sequence[int], forfeits: Iterable[Forfeit]) -> Outcome:
+    """Return a game's outcome, forfeits included.
+
+    Forfeiters rank last, equal among themselves; the others rank by the rules, or share the first
+    place when the game did not reach its end. Nobody left: all tie. Points are the rules' own, 0
+    for every seat when the game did not reach its end.
+
+    Args:
+        game: the game.
+        state: the last state.
+        seats: the entrant in each seat.
+        forfeits: every forfeit of the game.
+    """
+    ruled = state.outcome()
+    out = {seats[forfeit.seat] for forfeit in forfeits}
+    if ruled is not None and not out:
+        return ruled
+    points = ruled.points if ruled is not None else (0,) * game.seats
+    rank = ruled.places if ruled is not None else (1,) * game.seats
+    best = {entrant: rank[seat] for seat, entrant in enumerate(seats)}
+    entrants = sorted(best)
+    last = game.seats + 1
+    places = places_of([-last if entrant in out else -best[entrant] for entrant in entrants])
+    by_entrant = dict(zip(entrants, places, strict=True))
+    return Outcome(points=points, places=tuple(by_entrant[entrant] for entrant in seats))
+
+
+def entrants_left(seats: Sequence[int], forfeits: Iterable[Forfeit]) -> set[int]:
+    """Return the entrants who have not forfeited."""
+    return set(seats) - {seats[forfeit.seat] for forfeit in forfeits}
+
+
+def states(replay: Replay, game: ReplayGame) -> list[State]:
+    """Return every state of a game, the first and the last included.
+
+    Raises:
+        InvalidReplayError: an action is not legal where it stands.
+    """
+    rules = parse_ruleset(replay.ruleset)
+    board = Board.from_seed(rules, board_seed(replay.seed, game.board))
+    reached = [rules.start(board)]
+    for ply, action in enumerate(game.actions):
+        try:
+            reached.append(reached[-1].apply(action))
+        except InputError as error:
+            raise InvalidReplayError(str(error), where=f"{_name(game)}, ply {ply}") from error
+    return reached
+
+
+def verify(replay: Replay) -> None:
+    """Re-execute every game from the seed and compare with what is stored.
+
+    Raises:
+        InvalidReplayError: says where the replay differs.
+    """
+    rules = parse_ruleset(replay.ruleset)
+    if rules.ruleset != replay.ruleset:
+        raise InvalidReplayError(f"{replay.ruleset!r} is not canonical", where="ruleset")
+    if rules.entrants != len(replay.entrants):
+        raise InvalidReplayError(
+            f"{rules.entrants} entrants play, the replay names {len(replay.entrants)}",
+            where="entrants",
+        )
+    for game in replay.games:
+        _verify_game(rules, replay, game)
+
+
+def _verify_game(rules: Game, replay: Replay, game: ReplayGame) -> None:
+    where = _name(game)
+    if len(game.seats) != rules.seats or set(game.seats) != set(range(rules.entrants)):
+        raise InvalidReplayError(f"seats {list(game.seats)} fit no table", where=where)
+    reached = states(replay, game)
+    for ply, (state, action) in enumerate(zip(reached, game.actions, strict=False)):
+        gone = {game.seats[f.seat] for f in game.forfeits if f.ply <= ply}
+        assert state.seat_to_act is not None
+        if game.seats[state.seat_to_act] in gone and action != state.legal_actions()[0]:
+            raise InvalidReplayError(
+                f"seat {state.seat_to_act} had forfeited, and the house does not play {action}",
+                where=f"{where}, ply {ply}",
+            )
+    _verify_end(rules, game, reached[-1])
+
+
+def _verify_end(rules: Game, game: ReplayGame, last: State) -> None:
+    where = _name(game)
+    by_forfeit = len(entrants_left(game.seats, game.forfeits)) <= 1
+    if last.outcome() is None and not by_forfeit:
+        raise InvalidReplayError("the actions stop before the game's end", where=where)
+    termination = Termination.FORFEIT if last.outcome() is None else last.termination
+    if game.termination != termination:
+        raise InvalidReplayError(
+            f"the stored termination is {game.termination}, re-execution gives {termination}",
+            where=where,
+        )
+    outcome = rule_on(rules, last, game.seats, game.forfeits)
+    if outcome != game.outcome:
+        raise InvalidReplayError(
+            f"the stored outcome is points {list(game.outcome.points)} places "
+            f"{list(game.outcome.places)}, re-execution gives {list(outcome.points)} and "
+            f"{list(outcome.places)}",
+            where=where,
+        )
+
+
+def _name(game: ReplayGame) -> str:
+    return f"board {game.board}, table {game.table}"
+
+
+def dump(replay: Replay) -> bytes:
+    """Return a replay as UTF-8 JSON, one game a line."""
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "ruleset": replay.ruleset,
+        "seed": replay.seed.hex(),
+        "commitment": seed_commitment(replay.seed),
+        "time_control": replay.time_control,
+        "tier": replay.tier,
+        "entrants": replay.entrants,
+        "digest": replay.digest(),
+    }
+    head = json.dumps(header, ensure_ascii=False, separators=(",", ":"))
+    games = ",\n".join(
+        json.dumps(_game_to_json(game), ensure_ascii=False, separators=(",", ":"))
+        for game in replay.games
+    )
+    return f'{head[:-1]},"games":[\n{games}\n]}}\n'.encode()
+
+
+def load(data: bytes) -> Replay:
+    """Read a replay and check its digests; `verify` does the rest.
+
+    Raises:
+        InvalidReplayError: the bytes are no replay, or a digest differs; says where.
+    """
+    try:
+        document = json.loads(data)
+        if document["format"] != FORMAT:
+            raise InvalidReplayError(f"this is not a {FORMAT}")
+        if document["version"] != VERSION:
+            raise InvalidReplayError(
+                f"replay version {document['version']} is not known here; this is version {VERSION}"
+            )
+        replay = Replay(
+            ruleset=document["ruleset"],
+            seed=bytes.fromhex(document["seed"]),
+            time_control=document["time_control"],
+            entrants=tuple(document["entrants"]),
+            games=tuple(_game_from_json(game) for game in document["games"]),
+            tier=document["tier"],
+        )
+        digests = [game["digest"] for game in document["games"]]
+        commitment, digest = document["commitment"], document["digest"]
+    except InvalidReplayError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidReplayError(f"this is not a replay: {error!r}") from error
+    _check_digests(replay, commitment=commitment, digest=digest, digests=digests)
+    return replay
+
+
+def _check_digests(replay: Replay, *, commitment: str, digest: str, digests: list[str]) -> None:
+    if len(replay.seed) != SEED_BYTES or seed_commitment(replay.seed) != commitment:
+        raise InvalidReplayError("the seed does not fit its commitment", where="seed")
+    for game, stored in zip(replay.games, digests, strict=True):
+        if game.digest() == stored:
+            continue
+        # Re-execution names the ply where it can; the digest catches what it cannot see.
+        _verify_game(parse_ruleset(replay.ruleset), replay, game)
+        raise InvalidReplayError(
+            "the actions or the outcome were changed: the digest differs", where=_name(game)
+        )
+    if replay.digest() != digest:
+        raise InvalidReplayError(
+            "the ruleset, the entrants or the list of games was changed: the digest differs",
+            where="header",
+        )
+
+
+def _game_to_json(game: ReplayGame) -> dict[str, Any]:
+    return {
+        "board": game.board,
+        "table": game.table,
+        "seats": game.seats,
+        "termination": game.termination.value,
+        "points": game.outcome.points,
+        "places": game.outcome.places,
+        "forfeits": [
+            {"seat": f.seat, "reason": f.reason.value, "ply": f.ply, "detail": f.detail}
+            for f in game.forfeits
+        ],
+        "actions": game.actions,
+        "times": [
+            t and (t.ready, t.sent, t.answered, t.applied, t.think, t.charged) for t in game.times
+        ],
+        "digest": game.digest(),
+    }
+
+
+def _game_from_json(document: dict[str, Any]) -> ReplayGame:
+    return ReplayGame(
+        board=document["board"],
+        table=document["table"],
+        seats=tuple(document["seats"]),
+        actions=tuple(document["actions"]),
+        times=tuple(times and TurnTimes(*times) for times in document["times"]),
+        forfeits=tuple(
+            Forfeit(
+                seat=item["seat"],
+                reason=ForfeitReason(item["reason"]),
+                detail=item["detail"],
+                ply=item["ply"],
+            )
+            for item in document["forfeits"]
+        ),
+        termination=Termination(document["termination"]),
+        outcome=Outcome(
+            points=tuple(document["points"]), places=tuple(document["places"])
+        ),
+    )
+
+
+def without_times(replay: Replay) -> Replay:
+    """Return the replay with every time and every forfeit's sentence left out."""
+    return replace(
+        replay,
+        games=tuple(
+            replace(
+                game,
+                times=(None,) * len(game.times),
+                forfeits=tuple(replace(forfeit, detail="") for forfeit in game.forfeits),
+            )
+            for game in replay.games
+        ),
+    )

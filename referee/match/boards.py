@@ -1,0 +1,49 @@
+"""Duplicate boards: which entrant sits where at which table.
+
+Table r plays rotation r of every board of a match, with its own processes, so that no process
+ever sees a board from two seats.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+from referee.games import Board, Game
+from referee.games.random_streams import board_seed
+
+
+def rotation_count(game: Game) -> int:
+    """Return how many rotations make a set: the seats, or two for two entrants or teams."""
+    return game.entrants
+
+
+def seating(game: Game, *, board: int, rotation: int) -> tuple[int, ...]:
+    """Return the entrant in each seat.
+
+    Rotations are cyclic. With four entrants the circular order of the entrants cycles through
+    its six possibilities over successive boards, and likewise for three, five and six entrants.
+
+    Args:
+        game: the game; its `seat_entrants` say which seats belong together.
+        board: the board's index in the match.
+        rotation: the rotation, from 0 to ``rotation_count(game) - 1``.
+    """
+    entrants = game.entrants
+    orders = _circular_orders(entrants)
+    order = orders[board % len(orders)]
+    return tuple(order[(side + rotation) % entrants] for side in game.seat_entrants)
+
+
+def make_board(game: Game, *, seed: bytes, index: int) -> Board:
+    """Return board ``index`` of a match (or a competition's round) with this seed."""
+    return Board.from_seed(game, board_seed(seed, index))
+
+
+_ORDERS: dict[int, tuple[tuple[int, ...], ...]] = {}
+
+
+def _circular_orders(entrants: int) -> tuple[tuple[int, ...], ...]:
+    """Return every circular order of the entrants, the first one ascending."""
+    if entrants not in _ORDERS:
+        _ORDERS[entrants] = tuple((0, *rest) for rest in permutations(range(1, entrants)))
+    return _ORDERS[entrants]

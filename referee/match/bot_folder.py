@@ -1,0 +1,117 @@
+"""A bot's folder: ``bot.toml`` and what it says."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from referee.errors import InvalidBotError, InvalidRulesetError
+from referee.games.registry import parse_ruleset
+
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+MAX_PARALLEL_GAMES = 256
+_KEYS = {"name", "rulesets", "command", "build", "parallel_games", "protocol"}
+_EXAMPLE = 'name = "my_bot"\nrulesets = ["quasenbo"]\ncommand = ["python", "bot.py"]'
+
+
+@dataclass(frozen=True, slots=True)
+class BotFolder:
+    """What a bot's folder says of the bot.
+
+    Attributes:
+        path: the folder, absolute.
+        name: the bot's name, lower case.
+        rulesets: canonical ruleset texts that the bot plays.
+        command: the words of the command, started in the folder.
+        build: the words of a build command, or ().
+        parallel_games: the most games that the bot plays at the same time; 0 leaves it to the
+            referee.
+    """
+
+    path: Path
+    name: str
+    rulesets: tuple[str, ...]
+    command: tuple[str, ...]
+    build: tuple[str, ...] = ()
+    parallel_games: int = 0
+
+
+def load_bot_folder(path: Path) -> BotFolder:
+    """Read a bot's folder.
+
+    Raises:
+        InvalidBotError: one sentence that says what is wrong and what to write.
+    """
+    folder = path.resolve()
+    if not folder.is_dir():
+        raise InvalidBotError(f"{path} is not a folder; name the folder that holds bot.toml")
+    file = folder / "bot.toml"
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InvalidBotError(
+            f"{path} holds no bot.toml; write one with the three lines:\n{_EXAMPLE}"
+        ) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidBotError(f"{path}/bot.toml cannot be read: {error}") from error
+    unknown = sorted(set(document) - _KEYS)
+    if unknown:
+        raise InvalidBotError(
+            f"{path}/bot.toml: unknown key {unknown[0]!r}; the keys are {', '.join(sorted(_KEYS))}"
+        )
+    protocol = document.get("protocol", "grpc")
+    if protocol != "grpc":
+        raise InvalidBotError(f'{path}/bot.toml: protocol must be "grpc", not {protocol!r}')
+    return BotFolder(
+        path=folder,
+        name=_name(document, path),
+        rulesets=_rulesets(document, path),
+        command=_words(document, "command", path, required=True),
+        build=_words(document, "build", path, required=False),
+        parallel_games=_parallel_games(document, path),
+    )
+
+
+def _name(document: dict[str, Any], path: Path) -> str:
+    name = document.get("name")
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise InvalidBotError(
+            f"{path}/bot.toml: name must be 1 to 40 of a-z, 0-9, _ and -, starting with a letter, "
+            f"not {name!r}"
+        )
+    return name
+
+
+def _words(document: dict[str, Any], key: str, path: Path, *, required: bool) -> tuple[str, ...]:
+    words = document.get(key, [])
+    fits = isinstance(words, list) and all(isinstance(word, str) and word for word in words)
+    if not fits or (required and not words):
+        raise InvalidBotError(
+            f'{path}/bot.toml: {key} must be a list of words, for example ["python", "bot.py"]'
+        )
+    return tuple(words)
+
+
+def _rulesets(document: dict[str, Any], path: Path) -> tuple[str, ...]:
+    texts = document.get("rulesets")
+    if not isinstance(texts, list) or not texts or not all(isinstance(t, str) for t in texts):
+        raise InvalidBotError(
+            f'{path}/bot.toml: rulesets must be a list of rulesets, for example ["quasenbo"]'
+        )
+    try:
+        return tuple(dict.fromkeys(parse_ruleset(text).ruleset for text in texts))
+    except InvalidRulesetError as error:
+        raise InvalidBotError(f"{path}/bot.toml: {error}") from error
+
+
+def _parallel_games(document: dict[str, Any], path: Path) -> int:
+    count = document.get("parallel_games", 0)
+    if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MAX_PARALLEL_GAMES:
+        raise InvalidBotError(
+            f"{path}/bot.toml: parallel_games must be a number from 1 to {MAX_PARALLEL_GAMES}, "
+            f"not {count!r}"
+        )
+    return count

@@ -1,0 +1,88 @@
+"""The referee's own health: how late its event loop runs.
+
+A time-out that fell while the referee itself lagged is void. Pressure that a bot makes does not
+count: the referee runs at a higher priority than its bots, and only its own lateness is measured.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from pathlib import Path
+
+PERIOD = 0.010
+"""Seconds between two samples of the loop's lag."""
+
+TOLERANCE = 0.005
+"""Seconds of lateness that are ordinary."""
+
+VOID_LAG = 0.100
+"""Seconds of lag within one turn from which its time-out is void."""
+
+_KEPT = 4096
+_PRESSURE = Path("/proc/pressure/cpu")
+
+
+class LagMonitor:
+    """Samples the lag of the running event loop and remembers when it lagged.
+
+    Attributes:
+        worst: the largest lag seen since the start, in seconds.
+        latest: the lag of the last sample, in seconds.
+    """
+
+    def __init__(self) -> None:
+        self.worst = 0.0
+        self.latest = 0.0
+        self._spells: deque[tuple[float, float]] = deque(maxlen=_KEPT)
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = 0.0
+
+    def start(self) -> None:
+        """Begin to sample on the running loop; a second call changes nothing."""
+        if self._timer is None:
+            self._arm()
+
+    def stop(self) -> None:
+        """Stop sampling."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def lag_between(self, start: float, end: float) -> float:
+        """Return for how many seconds of this span of `time.monotonic` the loop lagged.
+
+        A lag that is under way counts too: the sample that is due and has not come.
+        """
+        lag = sum(
+            max(0.0, min(end, until) - max(start, since)) for since, until in self._spells
+        )
+        if self._timer is not None and end - self._due > TOLERANCE:
+            lag += max(0.0, end - max(start, self._due))
+        return lag
+
+    def _arm(self) -> None:
+        self._due = time.monotonic() + PERIOD
+        self._timer = asyncio.get_running_loop().call_later(PERIOD, self._sample)
+
+    def _sample(self) -> None:
+        now = time.monotonic()
+        self.latest = max(0.0, now - self._due)
+        if self.latest > TOLERANCE:
+            self._spells.append((self._due, now))
+            self.worst = max(self.worst, self.latest)
+        self._arm()
+
+
+def cpu_pressure() -> float | None:
+    """Return the share of the last ten seconds in which some process waited for a core.
+
+    From Linux's pressure stall information; None where the kernel gives none.
+    """
+    try:
+        line = _PRESSURE.read_text(encoding="ascii").splitlines()[0]
+    except (OSError, IndexError):
+        return None
+    fields = dict(word.split("=") for word in line.split()[1:])
+    return float(fields["avg10"]) / 100

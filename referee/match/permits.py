@@ -1,0 +1,48 @@
+"""Thinking permits: no more bots think at the same time than there are cores."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+
+class PermitPool:
+    """Grants permits to those who wait, in the order in which they asked.
+
+    A bot with unanswered turns holds one permit. While others wait, whoever holds one gets no new
+    turns: it drains, gives its permit back and asks again, so that nobody starves.
+
+    Attributes:
+        free: permits that nobody holds.
+    """
+
+    def __init__(self, count: int) -> None:
+        if count < 1:
+            raise ValueError("a permit pool needs at least one permit")
+        self.free = count
+        self._waiting: deque[Callable[[], None]] = deque()
+
+    @property
+    def contended(self) -> bool:
+        """Whether somebody waits."""
+        return bool(self._waiting)
+
+    def request(self, granted: Callable[[], None]) -> None:
+        """Call ``granted`` once a permit is the caller's: at once, or later."""
+        if self.free and not self._waiting:
+            self.free -= 1
+            granted()
+        else:
+            self._waiting.append(granted)
+
+    def withdraw(self, granted: Callable[[], None]) -> None:
+        """Stop waiting; nothing happens when ``granted`` does not wait."""
+        if granted in self._waiting:
+            self._waiting.remove(granted)
+
+    def give_back(self) -> None:
+        """Return a permit; the one who waits longest gets it."""
+        if self._waiting:
+            self._waiting.popleft()()
+        else:
+            self.free += 1
