@@ -35,7 +35,7 @@ if [ -e .venv/unfinished ] || ! $(BIN)/python -c pass 2>/dev/null; then
 	$(PYTHON) -m venv .venv
 fi
 touch .venv/unfinished
-$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(1)]'
+$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[$(1)]'
 rm .venv/unfinished
 touch $(2)
 endef
