@@ -1,0 +1,54 @@
+"""Connects to Redis or Valkey, and says in one sentence why not."""
+
+import re
+from datetime import timedelta
+from typing import Any, Final
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from arena.errors import InputError
+
+MINIMUM: Final = (7, 0)
+"""The oldest version of Redis that the service is tried against; Valkey 7.2 says it is 7.2.4."""
+
+
+async def connect(url: str, *, timeout: timedelta = timedelta(seconds=5)) -> Redis:
+    """Return a client that has been answered; its replies are bytes.
+
+    Args:
+        url: ``redis://HOST:PORT/DB``, ``rediss://...`` (TLS) or ``unix://PATH``.
+        timeout: for the connection, and for each answer.
+
+    Raises:
+        InputError: no address, nobody answers there, or the server is too old.
+    """
+    seconds = timeout.total_seconds()
+    try:
+        redis: Redis = Redis.from_url(url, socket_timeout=seconds, socket_connect_timeout=seconds)
+    except ValueError as error:
+        raise InputError(
+            f"{_public(url)!r} is no address of a Redis server; possible: redis://HOST:PORT/DB, "
+            f"rediss://HOST:PORT/DB, unix:///PATH"
+        ) from error
+    try:
+        facts: Any = await redis.info("server")
+    except (RedisError, OSError) as error:
+        await redis.aclose()
+        raise InputError(
+            f"no Redis server answers at {_public(url)} ({error}); start one there, or leave "
+            f"redis_url empty for the embedded one"
+        ) from error
+    version = str(facts["redis_version"])
+    if tuple(map(int, version.split(".")[:2])) < MINIMUM:
+        await redis.aclose()
+        raise InputError(
+            f"the server at {_public(url)} is Redis {version}; Redis 7.0, Valkey 7.2 or newer "
+            f"is needed"
+        )
+    return redis
+
+
+def _public(url: str) -> str:
+    """Return the address without a password."""
+    return re.sub(r"//[^@/]*@", "//", url)

@@ -1,0 +1,168 @@
+"""The results and the ratings of one ruleset."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from redis.asyncio import Redis
+
+from arena.queue import records
+from arena.queue.keys import ladder_key
+from arena.queue.models import LogEntry, LoggedResult, Standing
+from arena.queue.scripts import Scripts
+
+PAGE = 1000
+"""Log entries read at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The live state of a ladder at one moment.
+
+    Attributes:
+        sequence: of the last entry of the log.
+        archived: of the last entry that has left the log for the archive.
+        bank: in micro-Elo; the sum of all ratings and the bank is 0.
+        ratings: by bot, in micro-Elo.
+        games: by version, its rated matches.
+    """
+
+    sequence: int
+    archived: int
+    bank: int
+    ratings: Mapping[str, int]
+    games: Mapping[str, int]
+
+
+class Ladder:
+    """The ratings, the standings and the log of one ladder.
+
+    The log numbers its entries from 1 without gaps. Ratings belong to bots, counts of rated matches
+    to versions, so that a new version inherits the rating and is provisional again by itself.
+    """
+
+    def __init__(self, redis: Redis, ruleset: str) -> None:
+        self.ruleset = ruleset
+        self._redis = redis
+        self._scripts = Scripts.of(redis, ruleset)
+
+    def _key(self, part: str) -> str:
+        return ladder_key(self.ruleset, part)
+
+    async def enter(self, bot: str) -> bool:
+        """Put a bot on the ladder; False when it was there.
+
+        A new bot starts at 1500, debited to the bank; one that was withdrawn keeps its rating.
+        """
+        return bool(await self._scripts.run("enter", bot))
+
+    async def withdraw(self, bot: str) -> bool:
+        """Take a bot off the standings; its rating stays. False when it was not there."""
+        return bool(await self._redis.zrem(self._key("ladder"), bot))
+
+    async def rating(self, bot: str) -> Standing | None:
+        """Return a bot's rating and place; None when it never entered."""
+        pipe = self._redis.pipeline(transaction=False)
+        pipe.hget(self._key("rating"), bot)
+        pipe.zrevrank(self._key("ladder"), bot)
+        rating, rank = await pipe.execute()
+        if rating is None:
+            return None
+        return Standing(bot, int(rating), None if rank is None else rank + 1)
+
+    async def ratings(self, bots: Sequence[str]) -> dict[str, int]:
+        """Return the ratings of those bots that have entered, in micro-Elo."""
+        values = await self._redis.hmget(self._key("rating"), list(bots)) if bots else []
+        pairs = zip(bots, values, strict=True)
+        return {bot: int(value) for bot, value in pairs if value is not None}
+
+    async def standings(self, start: int = 0, count: int = 100) -> list[Standing]:
+        """Return ``count`` bots from the ``start``-th (from 0) best one on, best first."""
+        rows: Any = await self._redis.zrevrange(
+            self._key("ladder"), start, start + count - 1, withscores=True
+        )
+        return [
+            Standing(bot.decode(), int(rating), place)
+            for place, (bot, rating) in enumerate(rows, start=start + 1)
+        ]
+
+    async def size(self) -> int:
+        """Return how many bots are on the ladder."""
+        return int(await self._redis.zcard(self._key("ladder")))
+
+    async def rated_matches(self, versions: Sequence[str]) -> dict[str, int]:
+        """Return how many rated matches each version has behind it, 0 for unknown ones."""
+        values = await self._redis.hmget(self._key("games"), list(versions)) if versions else []
+        pairs = zip(versions, values, strict=True)
+        return {version: int(value or 0) for version, value in pairs}
+
+    async def result(self, match_id: str) -> LoggedResult | None:
+        """Return the result of a match; None when it is not done or only in the archive."""
+        return (await self.results_of([match_id])).get(match_id)
+
+    async def results_of(self, match_ids: Iterable[str]) -> dict[str, LoggedResult]:
+        """Return the results of those matches that are done and still in the log."""
+        ids = list(match_ids)
+        marks: Any = await self._redis.hmget(self._key("done"), ids) if ids else []
+        pipe = self._redis.pipeline(transaction=False)
+        for mark in marks:
+            if mark is not None:
+                entry_id = f"{records.decode_done(mark)}-0"
+                pipe.xrange(self._key("log"), entry_id, entry_id)
+        found: list[LogEntry] = []
+        for rows in await pipe.execute():
+            found += _decode_rows(rows)
+        results = [entry for entry in found if isinstance(entry, LoggedResult)]
+        return {result.match_id: result for result in await self._with_annulments(results)}
+
+    async def entries(self, *, after: int = 0, count: int = PAGE) -> list[LogEntry]:
+        """Return at most ``count`` entries of the log whose sequence is above ``after``, in order.
+
+        Raw entries: `LoggedResult.annulled` is not filled in, as annulments are entries themselves.
+        """
+        rows: Any = await self._redis.xrange(self._key("log"), f"{after + 1}-0", "+", count=count)
+        return _decode_rows(rows)
+
+    async def latest(self, count: int = 50, *, before: int | None = None) -> list[LoggedResult]:
+        """Return the latest results, newest first, those below sequence ``before`` if it is given.
+
+        Fewer than ``count`` come back when other entries stand between them.
+        """
+        highest = "+" if before is None else f"{before - 1}-0"
+        rows: Any = await self._redis.xrevrange(self._key("log"), highest, "-", count=count)
+        entries = _decode_rows(rows)
+        results = [entry for entry in entries if isinstance(entry, LoggedResult)]
+        return await self._with_annulments(results)
+
+    async def snapshot(self) -> Snapshot:
+        """Return the whole live state in one step."""
+        sequence, archived, bank, ratings, games = await self._scripts.run("snapshot")
+        return Snapshot(int(sequence), int(archived), int(bank), _numbers(ratings), _numbers(games))
+
+    async def _with_annulments(self, results: list[LoggedResult]) -> list[LoggedResult]:
+        """Fill in why results were annulled, from the marks and the annulments' own entries."""
+        if not results:
+            return []
+        marks: Any = await self._redis.hmget(self._key("done"), [each.match_id for each in results])
+        annulled = []
+        for result, mark in zip(results, marks, strict=True):
+            by = records.annulled_by(mark) if mark is not None else None
+            if by is None:
+                annulled.append(result)
+                continue
+            rows: Any = await self._redis.xrange(self._key("log"), f"{by}-0", f"{by}-0")
+            reasons = [getattr(entry, "reason", "") for entry in _decode_rows(rows)]
+            annulled.append(replace(result, annulled=reasons[0] if reasons else ""))
+        return annulled
+
+
+def _decode_rows(rows: list[tuple[bytes, dict[bytes, bytes]]]) -> list[LogEntry]:
+    return [
+        records.decode(int(entry_id.split(b"-", 1)[0]), fields[records.FIELD])
+        for entry_id, fields in rows
+    ]
+
+
+def _numbers(flat: list[bytes]) -> dict[str, int]:
+    names, values = flat[::2], flat[1::2]
+    return {name.decode(): int(value) for name, value in zip(names, values, strict=True)}

@@ -1,0 +1,266 @@
+"""The matches of one ruleset that wait or are being played."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+from redis.asyncio import Redis
+
+from arena.errors import InputError
+from arena.queue import records
+from arena.queue.keys import ladder_key
+from arena.queue.models import (
+    FLOW,
+    WORKER,
+    CommitReply,
+    Committed,
+    Counts,
+    DeadMatch,
+    Enqueued,
+    FlowCounts,
+    Lease,
+    MatchResult,
+    MatchSpec,
+    Phase,
+    Reaped,
+    Renewed,
+    RetryPolicy,
+    Returned,
+)
+from arena.queue.scripts import Scripts
+
+
+class MatchQueue:
+    """The queue of one ladder; every method is one atomic step on the server's clock.
+
+    Args:
+        redis: a client made by `arena.queue.connection.connect` (answers as bytes).
+        ruleset: canonical text; names the ladder.
+        policy: when a match is given up.
+
+    Every method raises `redis.exceptions.RedisError` when the server does not answer. All but
+    `lease` may then be repeated: a repeated step changes nothing more. A repeated lease may leave
+    the first one to expire.
+    """
+
+    def __init__(self, redis: Redis, ruleset: str, *, policy: RetryPolicy | None = None) -> None:
+        self.ruleset = ruleset
+        self._redis = redis
+        self._scripts = Scripts.of(redis, ruleset)
+        self._policy = policy or RetryPolicy()
+
+    def _key(self, part: str) -> str:
+        return ladder_key(self.ruleset, part)
+
+    async def enqueue(
+        self, spec: MatchSpec, *, flow_weight: int, cap: int, epoch: int | None
+    ) -> Enqueued:
+        """Add a match at the end of its flow.
+
+        Args:
+            spec: the match; its ruleset is this queue's.
+            flow_weight: the share of its flow, relative to the ladder's others, 1..1000000.
+            cap: the most matches of the ladder that may wait.
+            epoch: of the active scheduler, as `arena.queue.leadership` gives it; None for a match
+                that no scheduler made (a challenge).
+        """
+        if spec.ruleset != self.ruleset:
+            raise InputError(f"a match of {spec.ruleset} does not belong to {self.ruleset}'s queue")
+        if not 1 <= flow_weight <= 10**6:
+            raise InputError(f"the weight of a flow is 1 to 1000000, not {flow_weight}")
+        answer = await self._scripts.run(
+            "enqueue",
+            spec.id,
+            spec.to_json(),
+            spec.flow,
+            spec.cost,
+            flow_weight,
+            cap,
+            "" if epoch is None else epoch,
+        )
+        return Enqueued(answer.decode())
+
+    async def fence(self, epoch: int) -> bool:
+        """Refuse schedulers older than ``epoch`` from now on; False when a newer one is active."""
+        return bool(await self._scripts.run("fence", epoch))
+
+    async def lease(self, worker: str, *, token: str, duration: timedelta) -> Lease | None:
+        """Take the next match, or None when none is ready.
+
+        Delayed matches that are due and expired leases are put back on the way.
+
+        Args:
+            worker: a name for people.
+            token: 128 random bits as 32 hex digits, ``secrets.token_hex(16)``, new for each lease.
+            duration: how long the lease lives unless renewed.
+        """
+        if not WORKER.fullmatch(worker):
+            raise InputError(f"{worker!r} is no worker's name; possible: {WORKER.pattern}")
+        if len(token) != 32:
+            raise InputError("a token is 32 hex digits, secrets.token_hex(16)")
+        reply = await self._scripts.run(
+            "lease", token, _ms(duration), worker, *self._retry_arguments()
+        )
+        if reply is None:
+            return None
+        spec, attempts, voids, created, deadline = reply
+        return Lease(
+            spec=MatchSpec.from_json(spec, created_time_ms=int(created)),
+            token=token,
+            attempt=int(attempts) + 1,
+            voids=int(voids),
+            deadline_ms=int(deadline),
+        )
+
+    async def renew(self, lease: Lease, *, duration: timedelta) -> Renewed:
+        """Extend a lease to ``duration`` from now."""
+        answer = await self._scripts.run("renew", lease.match_id, lease.token, _ms(duration))
+        return Renewed(answer.decode())
+
+    async def release(self, lease: Lease, *, reason: str) -> Returned:
+        """Give a match back unharmed, to be leased next; the attempt is not counted."""
+        answer = await self._scripts.run("release", lease.match_id, lease.token, reason)
+        return Returned(answer.decode())
+
+    async def void(self, lease: Lease, *, reason: str) -> Returned:
+        """Give back a match that failed through no bot's fault, to be played with the same seed.
+
+        It waits for a back-off; the last void of the policy makes it dead. Not an attempt.
+        """
+        answer = await self._scripts.run(
+            "void", lease.match_id, lease.token, reason, *self._retry_arguments()
+        )
+        return Returned(answer.decode())
+
+    async def commit(self, lease: Lease, result: MatchResult) -> CommitReply:
+        """Store the result, change the ratings, and end the lease, in one step.
+
+        The replay must be in the archive before. May be repeated until it is answered.
+        """
+        spec = lease.spec
+        if len(result.scores) != len(spec.entrants):
+            raise InputError(
+                f"{spec.id} has {len(spec.entrants)} entrants, the result {len(result.scores)}"
+            )
+        reply = await self._scripts.run(
+            "commit",
+            spec.id,
+            lease.token,
+            result.digest[: records.DIGEST_BYTES],
+            int(spec.rated),
+            records.encode_body(spec, result),
+            len(spec.entrants),
+            *spec.bots,
+            *spec.entrants,
+            *result.pair_scores,
+        )
+        answer = Committed(reply[0].decode())
+        if len(reply) == 1:
+            return CommitReply(answer=answer)
+        return CommitReply(answer=answer, logged=records.decode_result(int(reply[1]), reply[2]))
+
+    async def reap(self) -> Reaped:
+        """Put expired leases back, or declare their matches dead, and wake what is due."""
+        requeued, dead = await self._scripts.run("reap", *self._retry_arguments())
+        return Reaped(tuple(_texts(requeued)), tuple(_texts(dead)))
+
+    async def cancel(self, match_id: str) -> bool:
+        """Cancel a match that is not done; False when there is none.
+
+        A match that is being played ends at its worker's next renewal or commit.
+        """
+        return bool(await self._scripts.run("cancel", match_id))
+
+    async def cancel_flow(self, flow: str) -> int:
+        """Cancel every match of a flow that is not done, and forget the flow; return how many."""
+        return int(await self._scripts.run("cancel_flow", _flow(flow)))
+
+    async def cancel_bot(self, bot: str) -> int:
+        """Cancel every match that a bot is to play or is playing; return how many.
+
+        One step a match: matches that are enqueued meanwhile may be missed.
+        """
+        found = 0
+        for text in await self._redis.hvals(self._key("spec")):
+            spec = MatchSpec.from_json(text)
+            if bot in spec.bots:
+                found += await self.cancel(spec.id)
+        return found
+
+    async def pause(self, flow: str) -> int:
+        """Hold back a flow's matches, those that are enqueued later too; return how many waited.
+
+        What is being played goes on.
+        """
+        return int(await self._scripts.run("pause", _flow(flow)))
+
+    async def resume(self, flow: str) -> int:
+        """Let a paused flow go on; return how many of its matches are ready now."""
+        return int(await self._scripts.run("resume", _flow(flow)))
+
+    async def dead(self) -> list[DeadMatch]:
+        """Return the matches that wait for an operator, the longest dead first."""
+        rows = await self._scripts.run("dead")
+        return [
+            DeadMatch(
+                spec=MatchSpec.from_json(spec, created_time_ms=int(created)),
+                attempts=int(attempts),
+                voids=int(voids),
+                reason=reason.decode(),
+                time=datetime.fromtimestamp(int(since) / 1000, UTC),
+            )
+            for spec, created, attempts, voids, reason, since in rows
+        ]
+
+    async def retry(self, match_id: str) -> bool:
+        """Queue a dead match again, its attempts and voids forgotten; False when it is not dead."""
+        return bool(await self._scripts.run("retry", match_id))
+
+    async def purge(self, match_id: str) -> bool:
+        """Forget a dead match; False when it is not dead."""
+        return bool(await self._scripts.run("purge", match_id))
+
+    async def phase(self, match_id: str) -> Phase | None:
+        """Return where a match stands; None when it is unknown or only in the archive."""
+        pipe = self._redis.pipeline(transaction=False)
+        pipe.hget(self._key("state"), match_id)
+        pipe.hexists(self._key("done"), match_id)
+        state, done = await pipe.execute()
+        if state is not None:
+            return Phase(state.split(b" ", 1)[0].decode())
+        return Phase.DONE if done else None
+
+    async def counts(self) -> Counts:
+        """Return how many matches stand where."""
+        return Counts(*map(int, await self._scripts.run("counts")))
+
+    async def flows(self) -> Mapping[str, FlowCounts]:
+        """Return the flows of the ladder, by name."""
+        rows = await self._scripts.run("flow_counts")
+        return {
+            name.decode(): FlowCounts(
+                int(weight), bool(int(paused)), int(waiting), int(leased), int(dead)
+            )
+            for name, weight, paused, waiting, leased, dead in rows
+        }
+
+    async def oldest_seconds(self) -> float:
+        """Return how long the match that is leased next has waited; 0 when none is ready."""
+        return float(await self._scripts.run("oldest")) / 1000
+
+    def _retry_arguments(self) -> tuple[int, int, int]:
+        policy = self._policy
+        return policy.attempts, policy.voids, _ms(policy.backoff)
+
+
+def _ms(duration: timedelta) -> int:
+    return round(duration / timedelta(milliseconds=1))
+
+
+def _texts(values: list[bytes]) -> list[str]:
+    return [value.decode() for value in values]
+
+
+def _flow(flow: str) -> str:
+    if not FLOW.fullmatch(flow):
+        raise InputError(f"{flow!r} is no flow; possible: {FLOW.pattern}")
+    return flow

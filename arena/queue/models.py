@@ -1,0 +1,429 @@
+"""The values that go into a queue and come out of it, and the answers of its transitions."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import combinations
+from typing import Any, Final, Self
+
+from arena.errors import InputError
+from referee.outcome import ForfeitReason, Termination
+
+MATCH_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+VERSION_ID: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,39})@([1-9][0-9]{0,8})")
+FLOW: Final = re.compile(r"ladder|challenge|[tl]:[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+WORKER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,79}")
+SCORE: Final = 1_000_000
+"""The score of a pair of entrants when the first was better in every game."""
+
+
+class Enqueued(StrEnum):
+    """What `MatchQueue.enqueue` answers."""
+
+    QUEUED = "queued"
+    DUPLICATE = "duplicate"
+    """A match of this id waits, is being played, is dead or is done; nothing changed."""
+    FULL = "full"
+    """As many matches wait as the cap allows; try again when some have been leased."""
+    STALE_EPOCH = "stale_epoch"
+    """Another scheduler has become active since; the caller must stand by."""
+
+
+class Renewed(StrEnum):
+    """What `MatchQueue.renew` answers."""
+
+    OK = "ok"
+    LOST = "lost"
+    """The lease expired and was reaped, or ended otherwise: end the bots, drop the match."""
+    CANCELLED = "cancelled"
+    """Somebody cancelled the match: end the bots, then `MatchQueue.release` the lease."""
+
+
+class Returned(StrEnum):
+    """What `MatchQueue.release` and `MatchQueue.void` answer."""
+
+    QUEUED = "queued"
+    DEAD = "dead"
+    """The last void that a match may have: it waits for an operator."""
+    LOST = "lost"
+    CANCELLED = "cancelled"
+    """The match had been cancelled and is now forgotten."""
+
+
+class Committed(StrEnum):
+    """What `MatchQueue.commit` answers."""
+
+    COMMITTED = "committed"
+    ALREADY = "already"
+    """The same result was committed under the same lease before; nothing changed."""
+    CONFLICT = "conflict"
+    """Another result was committed under the same lease before; nothing changed."""
+    STALE = "stale"
+    """The lease is not, or no longer, the match's; nothing changed."""
+    CANCELLED = "cancelled"
+
+
+class Phase(StrEnum):
+    """Where a match stands."""
+
+    READY = "ready"
+    LEASED = "leased"
+    DELAYED = "delayed"
+    """Waits for its back-off after an expired lease or a void."""
+    PAUSED = "paused"
+    """Its flow is paused."""
+    DEAD = "dead"
+    """Out of attempts or voids; waits for an operator."""
+    CANCELLED = "cancelled"
+    """Cancelled while it was leased; its worker has not yet let go."""
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchSpec:
+    """A match to be played: all that a worker needs to know.
+
+    Attributes:
+        id: deterministic, made by the caller, for example ``ladder-000123`` or ``t7-r2-m3``.
+        ruleset: canonical text.
+        flow: ``ladder``, ``challenge``, ``t:NAME`` (a tournament) or ``l:NAME`` (a league).
+        entrants: version ids ``NAME@3`` in the order of the entrants.
+        boards: how many boards, each played in all its rotations.
+        seed: 32 bytes, hidden until the match has ended; see `commitment`.
+        time_control: for example ``5+0.05``.
+        rated: whether the result changes ratings; then the entrants are different bots.
+        cost: the games of the match, its weight in the sharing between flows and ladders.
+        created_time_ms: Unix time of the server at enqueueing, in ms; 0 before.
+        metadata: small facts for people, for example ``placement`` or ``reason``.
+    """
+
+    id: str
+    ruleset: str
+    flow: str
+    entrants: tuple[str, ...]
+    boards: int
+    seed: bytes
+    time_control: str
+    rated: bool
+    cost: int
+    created_time_ms: int = 0
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _require(MATCH_ID.fullmatch(self.id), f"{self.id!r} is no match id", MATCH_ID.pattern)
+        _require(FLOW.fullmatch(self.flow), f"{self.flow!r} is no flow", FLOW.pattern)
+        for version in self.entrants:
+            _require(
+                VERSION_ID.fullmatch(version), f"{version!r} is no version", VERSION_ID.pattern
+            )
+        _require(len(self.entrants) >= 2, "a match has two entrants or more", "at least 2")
+        _require(len(self.seed) == 32, f"a seed of {len(self.seed)} bytes", "32 bytes")
+        _require(self.boards >= 1, f"{self.boards} boards", "1 or more")
+        _require(1 <= self.cost <= 10**6, f"a cost of {self.cost} games", "1 to 1000000")
+        if self.rated:
+            distinct = len(set(self.bots)) == len(self.entrants)
+            _require(distinct, f"a rated match of {' '.join(self.entrants)}", "different bots")
+
+    @property
+    def bots(self) -> tuple[str, ...]:
+        """The names of the entrants' bots, in the order of the entrants."""
+        return tuple(version.partition("@")[0] for version in self.entrants)
+
+    @property
+    def commitment(self) -> str:
+        """The SHA-256 of the seed in hex, which may be published before the match."""
+        return hashlib.sha256(self.seed).hexdigest()
+
+    def to_json(self) -> str:
+        """Return compact JSON, without the time of creation (the server adds it)."""
+        values: dict[str, Any] = {
+            "id": self.id,
+            "ruleset": self.ruleset,
+            "flow": self.flow,
+            "entrants": self.entrants,
+            "boards": self.boards,
+            "seed": self.seed.hex(),
+            "time_control": self.time_control,
+            "rated": self.rated,
+            "cost": self.cost,
+        }
+        if self.metadata:
+            values["metadata"] = dict(self.metadata)
+        return json.dumps(values, separators=(",", ":"), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes, *, created_time_ms: int = 0) -> Self:
+        """Return the spec that `to_json` wrote."""
+        values = json.loads(text)
+        values["entrants"] = tuple(values["entrants"])
+        values["seed"] = bytes.fromhex(values["seed"])
+        return cls(**values, created_time_ms=created_time_ms)
+
+    def created(self, time_ms: int) -> Self:
+        """Return the same spec with its time of creation."""
+        return replace(self, created_time_ms=time_ms)
+
+
+def _require(fact: object, what: str, possible: str) -> None:
+    if not fact:
+        raise InputError(f"{what}; possible: {possible}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The exclusive, expiring right to play one match.
+
+    Attributes:
+        spec: the match.
+        token: the random fence, 32 hex digits, made by the worker.
+        attempt: 1 for the first; leases that expired before count.
+        voids: how often the match was void before.
+        deadline_ms: Unix time of the server, in ms, at which the lease expires unless renewed.
+    """
+
+    spec: MatchSpec
+    token: str
+    attempt: int
+    voids: int
+    deadline_ms: int
+
+    @property
+    def match_id(self) -> str:
+        """The id of the leased match."""
+        return self.spec.id
+
+
+@dataclass(frozen=True, slots=True)
+class Forfeits:
+    """How many games of a match one entrant forfeited for one reason."""
+
+    entrant: int
+    reason: ForfeitReason
+    games: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchResult:
+    """What a worker reports of a match that was played.
+
+    Attributes:
+        scores: ``scores[i][j]`` in millionths, as `arena.ratings.elo.scores_from_places` gives
+            them; the diagonal means nothing.
+        digest: SHA-256 of the archived replay, 32 bytes. Equal digests are the same result.
+        terminations: how many games ended in which way; their sum is the number of games.
+        forfeits: who forfeited how many games, and why.
+        sets: small numbers 0..35 by board and, within a board, by pair of entrants i < j in
+            lexicographic order: the half points of i against j in the board's set (2 for a better
+            place, 1 for an equal one). May be left empty for a match of one board, whose scores
+            say the same.
+        points: sum of points by entrant over the games that nobody forfeited; may be empty.
+        played: how long the match took.
+    """
+
+    scores: tuple[tuple[int, ...], ...]
+    digest: bytes
+    terminations: Mapping[Termination, int]
+    forfeits: tuple[Forfeits, ...] = ()
+    sets: tuple[int, ...] = ()
+    points: tuple[int, ...] = ()
+    played: timedelta = timedelta(0)
+
+    def __post_init__(self) -> None:
+        _require(len(self.digest) == 32, f"a digest of {len(self.digest)} bytes", "32 bytes")
+        _require(all(0 <= each < 36 for each in self.sets), f"sets {self.sets}", "0 to 35 each")
+        entrants = len(self.scores)
+        square = all(len(row) == entrants for row in self.scores)
+        _require(entrants >= 2 and square, "scores that are no matrix", "entrants by entrants")
+        for i, j in combinations(range(entrants), 2):
+            there, back = self.scores[i][j], self.scores[j][i]
+            fits = 0 <= there <= SCORE and there + back == SCORE
+            _require(fits, f"scores {there} and {back} of a pair", "0 to 1000000, summing to it")
+
+    @property
+    def pair_scores(self) -> tuple[int, ...]:
+        """The scores of the pairs i < j in lexicographic order, in millionths."""
+        return tuple(self.scores[i][j] for i, j in combinations(range(len(self.scores)), 2))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedResult:
+    """A result as the log keeps it.
+
+    Attributes:
+        sequence: its place in the ladder's log, from 1.
+        match_id: the match.
+        flow: the flow of the match.
+        time: when it was committed, UTC, to the second.
+        rated: whether it changed ratings.
+        entrants: version ids in the order of the entrants.
+        pair_scores: see `MatchResult.pair_scores`.
+        changes: by entrant, the change of rating when it was committed, in micro-Elo; empty when
+            the match was not rated. Annulments of earlier matches do not rewrite it.
+        digest: the first 8 bytes of the replay's SHA-256.
+        terminations, forfeits, sets, points, played: see `MatchResult`.
+        annulled: the reason, when an operator annulled the match.
+    """
+
+    sequence: int
+    match_id: str
+    flow: str
+    time: datetime
+    rated: bool
+    entrants: tuple[str, ...]
+    pair_scores: tuple[int, ...]
+    changes: tuple[int, ...]
+    digest: bytes
+    terminations: Mapping[Termination, int]
+    forfeits: tuple[Forfeits, ...] = ()
+    sets: tuple[int, ...] = ()
+    points: tuple[int, ...] = ()
+    played: timedelta = timedelta(0)
+    annulled: str | None = None
+
+    @property
+    def bots(self) -> tuple[str, ...]:
+        """The names of the entrants' bots, in the order of the entrants."""
+        return tuple(version.partition("@")[0] for version in self.entrants)
+
+    @property
+    def games(self) -> int:
+        """How many games the match had."""
+        return sum(self.terminations.values())
+
+    @property
+    def scores(self) -> list[list[int]]:
+        """The matrix of scores, as `MatchResult.scores`; 0 on the diagonal."""
+        entrants = len(self.entrants)
+        matrix = [[0] * entrants for _ in range(entrants)]
+        pairs = combinations(range(entrants), 2)
+        for (i, j), score in zip(pairs, self.pair_scores, strict=True):
+            matrix[i][j], matrix[j][i] = score, SCORE - score
+        return matrix
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitReply:
+    """The answer to a commit.
+
+    Attributes:
+        answer: what happened.
+        logged: the result as it stands in the log, when it does.
+    """
+
+    answer: Committed
+    logged: LoggedResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """A log entry: a bot entered the ladder with the starting rating."""
+
+    sequence: int
+    time: datetime
+    bot: str
+
+
+@dataclass(frozen=True, slots=True)
+class Annulled:
+    """A log entry: a match was annulled; replays of the log skip its result.
+
+    Attributes:
+        sequence: the place of this entry.
+        time: when it was annulled, UTC.
+        target: the sequence of the annulled result.
+        match_id: the annulled match.
+        reason: the operator's sentence.
+    """
+
+    sequence: int
+    time: datetime
+    target: int
+    match_id: str
+    reason: str
+
+
+LogEntry = LoggedResult | Entered | Annulled
+
+
+@dataclass(frozen=True, slots=True)
+class Reaped:
+    """What a reaping did: ids of matches that wait again, and of those that are now dead."""
+
+    requeued: tuple[str, ...]
+    dead: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeadMatch:
+    """A match that waits for an operator: out of attempts or of voids."""
+
+    spec: MatchSpec
+    attempts: int
+    voids: int
+    reason: str
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many matches of one ladder stand where; ``done`` reaches back as far as the log."""
+
+    ready: int
+    delayed: int
+    paused: int
+    leased: int
+    dead: int
+    done: int
+
+
+@dataclass(frozen=True, slots=True)
+class FlowCounts:
+    """One flow of a ladder: its weight, and how many of its matches stand where.
+
+    Attributes:
+        weight: its share, relative to the other flows of the ladder.
+        paused: whether an operator paused it.
+        waiting: ready, delayed or paused.
+        leased: being played.
+        dead: waiting for an operator.
+    """
+
+    weight: int
+    paused: bool
+    waiting: int
+    leased: int
+    dead: int
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """When a match is given up, and how long it waits before it is played again.
+
+    Attributes:
+        attempts: this many expired leases make a match dead.
+        voids: this many voids make a match dead.
+        backoff: the wait after the first; four times as long after each further one.
+    """
+
+    attempts: int = 3
+    voids: int = 3
+    backoff: timedelta = timedelta(seconds=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A bot on a ladder.
+
+    Attributes:
+        bot: its name.
+        rating: in micro-Elo.
+        place: from 1; None when it has been withdrawn.
+    """
+
+    bot: str
+    rating: int
+    place: int | None

@@ -1,0 +1,81 @@
+"""All ladders together: which exist, and how workers share themselves over them."""
+
+from collections.abc import Collection
+from datetime import timedelta
+from typing import Any
+
+from redis.asyncio import Redis
+
+from arena.queue.keys import arena_key
+from arena.queue.ladder import Ladder
+from arena.queue.match_queue import MatchQueue
+from arena.queue.models import Lease, RetryPolicy
+from arena.queue.scripts import Scripts
+
+
+class Queues:
+    """The queues and ladders of every ruleset.
+
+    Args:
+        redis: a client made by `arena.queue.connection.connect`.
+        policy: when a match is given up.
+    """
+
+    def __init__(self, redis: Redis, *, policy: RetryPolicy | None = None) -> None:
+        self._redis = redis
+        self._scripts = Scripts.of(redis)
+        self._policy = policy
+        self._queues: dict[str, MatchQueue] = {}
+        self._ladders: dict[str, Ladder] = {}
+
+    async def open(self, ruleset: str) -> None:
+        """Make a ladder known; idempotent. The ruleset is canonical text."""
+        await self._redis.sadd(arena_key("ladders"), ruleset)
+
+    async def rulesets(self) -> list[str]:
+        """Return the rulesets of all ladders, sorted."""
+        members: Any = await self._redis.smembers(arena_key("ladders"))
+        return sorted(member.decode() for member in members)
+
+    def queue(self, ruleset: str) -> MatchQueue:
+        """Return the queue of a ruleset."""
+        if ruleset not in self._queues:
+            self._queues[ruleset] = MatchQueue(self._redis, ruleset, policy=self._policy)
+        return self._queues[ruleset]
+
+    def ladder(self, ruleset: str) -> Ladder:
+        """Return the ladder of a ruleset."""
+        if ruleset not in self._ladders:
+            self._ladders[ruleset] = Ladder(self._redis, ruleset)
+        return self._ladders[ruleset]
+
+    async def fence(self, epoch: int) -> None:
+        """Refuse schedulers older than ``epoch`` at every ladder from now on."""
+        for ruleset in await self.rulesets():
+            await self.queue(ruleset).fence(epoch)
+
+    async def lease(
+        self,
+        worker: str,
+        *,
+        token: str,
+        duration: timedelta,
+        rulesets: Collection[str] | None = None,
+    ) -> Lease | None:
+        """Take the next match of the ladder that has had the least, by games, and has one ready.
+
+        Args:
+            worker: a name for people.
+            token: as for `MatchQueue.lease`.
+            duration: how long the lease lives unless renewed.
+            rulesets: only these ladders; None for all.
+        """
+        for name in await self._scripts.run("share_order"):
+            ruleset = name.decode()
+            if rulesets is not None and ruleset not in rulesets:
+                continue
+            lease = await self.queue(ruleset).lease(worker, token=token, duration=duration)
+            if lease is not None:
+                await self._scripts.run("share", ruleset, lease.spec.cost)
+                return lease
+        return None

@@ -1,0 +1,175 @@
+"""How the log and the ``done`` marks are written: compact bytes, read and made here and in Lua.
+
+A log entry has one field, `FIELD`. Its first byte is the kind:
+
+- ``r``, a result: digest (8 bytes), seconds since 1970 (u32), number n of changes (u8), n changes
+  (i32, micro-Elo), all big-endian and written by ``commit.lua``; then the body, which only this
+  module reads and writes;
+- ``e``, an entry: seconds (u32), the bot's name;
+- ``a``, an annulment: seconds (u32), the target's sequence (u32), match id, a NUL, the reason.
+
+A ``done`` mark is the result's sequence (u32) and the first 4 bytes of the lease's token; once
+annulled also the sequence of the annulment (u32).
+"""
+
+import struct
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from itertools import combinations
+from typing import Final
+
+from arena.queue.models import (
+    Annulled,
+    Entered,
+    Forfeits,
+    LogEntry,
+    LoggedResult,
+    MatchResult,
+    MatchSpec,
+)
+from referee.outcome import ForfeitReason, Termination
+
+FIELD: Final = b"e"
+DIGEST_BYTES: Final = 8
+_TERMINATIONS: Final = tuple(Termination)
+_REASONS: Final = tuple(ForfeitReason)
+_RATED: Final = 1
+_SET_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def encode_body(spec: MatchSpec, result: MatchResult) -> bytes:
+    """Return the body of a result: everything but what the commit itself finds out."""
+    out = bytearray()
+    out.append(_RATED if spec.rated else 0)
+    out.append(len(spec.entrants))
+    for text in (spec.id, "" if spec.flow == "ladder" else spec.flow, *spec.entrants):
+        _put_text(out, text)
+    for score in result.pair_scores:
+        out += score.to_bytes(3, "big")
+    for termination in _TERMINATIONS:
+        _put_number(out, result.terminations.get(termination, 0))
+    _put_number(out, len(result.forfeits))
+    for forfeit in result.forfeits:
+        out += bytes((forfeit.entrant, _REASONS.index(forfeit.reason)))
+        _put_number(out, forfeit.games)
+    _put_text(out, "".join(_SET_DIGITS[number] for number in result.sets))
+    _put_number(out, len(result.points))
+    for point in result.points:
+        _put_number(out, 2 * point if point >= 0 else -2 * point - 1)
+    _put_number(out, round(result.played / timedelta(milliseconds=1)))
+    return bytes(out)
+
+
+def decode(sequence: int, record: bytes) -> LogEntry:
+    """Return the log entry that a record holds."""
+    kind = record[:1]
+    if kind == b"r":
+        return decode_result(sequence, record)
+    seconds = int.from_bytes(record[1:5], "big")
+    if kind == b"e":
+        return Entered(sequence, _time(seconds), record[5:].decode())
+    target = int.from_bytes(record[5:9], "big")
+    match_id, _, reason = record[9:].decode().partition("\0")
+    return Annulled(sequence, _time(seconds), target, match_id, reason)
+
+
+def decode_result(sequence: int, record: bytes) -> LoggedResult:
+    """Return the result that a record of kind ``r`` holds."""
+    seconds, count = struct.unpack_from(">IB", record, 1 + DIGEST_BYTES)
+    start = 1 + DIGEST_BYTES + 5
+    reader = _Reader(record, start + 4 * count)
+    rated = bool(reader.byte() & _RATED)
+    entrants = reader.byte()
+    match_id, flow = reader.text(), reader.text()
+    return LoggedResult(
+        sequence=sequence,
+        match_id=match_id,
+        flow=flow or "ladder",
+        time=_time(seconds),
+        rated=rated,
+        entrants=tuple(reader.text() for _ in range(entrants)),
+        pair_scores=tuple(reader.score() for _ in combinations(range(entrants), 2)),
+        changes=struct.unpack_from(f">{count}i", record, start),
+        digest=record[1 : 1 + DIGEST_BYTES],
+        terminations=_without_zeros((each, reader.number()) for each in _TERMINATIONS),
+        forfeits=tuple(
+            Forfeits(reader.byte(), _REASONS[reader.byte()], reader.number())
+            for _ in range(reader.number())
+        ),
+        sets=tuple(_SET_DIGITS.index(digit) for digit in reader.text()),
+        points=tuple(reader.signed() for _ in range(reader.number())),
+        played=timedelta(milliseconds=reader.number()),
+    )
+
+
+def encode_annulment(target: int, match_id: str, reason: str) -> bytes:
+    """Return what follows the seconds in an annulment's record."""
+    return target.to_bytes(4, "big") + match_id.encode() + b"\0" + reason.encode()
+
+
+def decode_done(mark: bytes) -> int:
+    """Return the sequence of the result that a ``done`` mark points at."""
+    return int.from_bytes(mark[:4], "big")
+
+
+def annulled_by(mark: bytes) -> int | None:
+    """Return the sequence of the annulment of a ``done`` mark's result, if there is one."""
+    return int.from_bytes(mark[8:12], "big") if len(mark) == 12 else None
+
+
+def _time(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _without_zeros(
+    counts: Iterable[tuple[Termination, int]],
+) -> dict[Termination, int]:
+    return {termination: count for termination, count in counts if count}
+
+
+def _put_number(out: bytearray, number: int) -> None:
+    """Append a number from 0 up: seven bits a byte, lowest first, the top bit says "more"."""
+    while number > 0x7F:
+        out.append(0x80 | (number & 0x7F))
+        number >>= 7
+    out.append(number)
+
+
+def _put_text(out: bytearray, text: str) -> None:
+    encoded = text.encode()
+    _put_number(out, len(encoded))
+    out += encoded
+
+
+class _Reader:
+    """Reads what `encode_body` wrote, from an offset on."""
+
+    def __init__(self, record: bytes, offset: int) -> None:
+        self._record = record
+        self._offset = offset
+
+    def byte(self) -> int:
+        self._offset += 1
+        return self._record[self._offset - 1]
+
+    def number(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+
+    def signed(self) -> int:
+        value = self.number()
+        return value >> 1 if value % 2 == 0 else -((value + 1) >> 1)
+
+    def score(self) -> int:
+        self._offset += 3
+        return int.from_bytes(self._record[self._offset - 3 : self._offset], "big")
+
+    def text(self) -> str:
+        length = self.number()
+        self._offset += length
+        return self._record[self._offset - length : self._offset].decode()
