@@ -11,7 +11,7 @@ import hmac
 import re
 from hashlib import sha256
 from struct import Struct
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 SEED_BYTES = 32
 _WORDS_OF_BLOCK = Struct(">8I").unpack
 _WORD_VALUES = 1 << 32
+_SHORT = 1 << 16
+_ALWAYS_FAIR = _WORD_VALUES - _SHORT  # for every limit up to _SHORT
 _HEX_SEED = re.compile(r"[0-9a-fA-F]{64}")
 
 _Item = TypeVar("_Item")
@@ -36,7 +38,7 @@ class RandomStream:
 
     def __init__(self, seed: bytes, name: str) -> None:
         key = seed if len(seed) == SEED_BYTES else sha256(seed).digest()
-        self._prefix = sha256(key + name.encode("ascii") + b"\0")
+        self._prefix = key + name.encode("ascii") + b"\0"
         self._block = 0
         self._words: list[int] = []
 
@@ -44,10 +46,9 @@ class RandomStream:
         """Return the next word, 0 to 2**32 - 1."""
         words = self._words
         if not words:
-            block = self._prefix.copy()
-            block.update(self._block.to_bytes(8, "big"))
+            block = sha256(self._prefix + self._block.to_bytes(8, "big"))
             self._block += 1
-            words += reversed(_WORDS_OF_BLOCK(block.digest()))
+            words.extend(_WORDS_OF_BLOCK(block.digest())[::-1])
         return words.pop()
 
     def below(self, limit: int) -> int:
@@ -67,13 +68,22 @@ class RandomStream:
             pass
         return word % limit
 
+    def shuffle(self, cards: list[Any]) -> None:
+        """Shuffle in place: Fisher-Yates from the last index down to 1, each with `below`."""
+        words = self._words
+        for last in range(len(cards) - 1, 0, -1):
+            # `below`, in line: nearly every word is below the smallest possible `fair`.
+            if words and words[-1] < _ALWAYS_FAIR and last < _SHORT:
+                other = words.pop() % (last + 1)
+            else:
+                other = self.below(last + 1)
+            cards[last], cards[other] = cards[other], cards[last]
+
 
 def shuffled(items: Iterable[_Item], stream: RandomStream) -> list[_Item]:
-    """Return the items in random order: Fisher-Yates from the last index down to 1."""
+    """Return the items in the order that `RandomStream.shuffle` gives them."""
     cards = list(items)
-    for last in range(len(cards) - 1, 0, -1):
-        other = stream.below(last + 1)
-        cards[last], cards[other] = cards[other], cards[last]
+    stream.shuffle(cards)
     return cards
 
 

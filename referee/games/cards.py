@@ -1,0 +1,54 @@
+"""Cards as text and as bit masks, for every engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from referee.errors import InvalidCardError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MEMO_LIMIT = 1 << 15
+
+
+def parse_cards(text: str, deck: Sequence[str]) -> tuple[str, ...]:
+    """Return the cards of a text, separated by white space, in the text's order.
+
+    Raises:
+        InvalidCardError: a word that is not a card of the deck.
+    """
+    words = tuple(text.split())
+    for word in words:
+        if word not in deck:
+            raise InvalidCardError(f"{word!r} is not a card; the deck is {' '.join(deck)}")
+    return words
+
+
+class MaskTexts(dict[int, tuple[str, ...]]):
+    """Maps a bit mask to the texts of its bits, lowest bit first; remembers what it was asked.
+
+    The memory is emptied when it holds 32,768 masks, so that a long-lived process stays small.
+
+    Args:
+        texts: the text of each bit.
+    """
+
+    __slots__ = ("_texts",)
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__()
+        self._texts = texts
+
+    def __missing__(self, mask: int) -> tuple[str, ...]:
+        if len(self) >= _MEMO_LIMIT:
+            self.clear()
+        texts = self._texts
+        found = []
+        rest = mask
+        while rest:
+            low = rest & -rest
+            found.append(texts[low.bit_length() - 1])
+            rest ^= low
+        self[mask] = told = tuple(found)
+        return told
