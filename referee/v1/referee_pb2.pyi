@@ -160,7 +160,7 @@ class PlayResponse(_message.Message):
 
     @_builtins.property
     def turns(self) -> Global___Turns:
-        """Games that ended, games that start, and turns to answer."""
+        """Games that start, games that ended, and turns to answer."""
 
     @_builtins.property
     def match_over(self) -> Global___MatchOver:
@@ -332,22 +332,22 @@ Global___Ready: _TypeAlias = Ready  # noqa: Y015
 
 @_typing.final
 class Turns(_message.Message):
-    """What the referee has for the bot at one moment, to be read in this order: games that ended,
-    games that start, turns.
+    """What the referee has for the bot at one moment, to be read in this order: games that start,
+    games that ended, turns. A game that a forfeit ends at once may start and end in one message.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    GAMES_OVER_FIELD_NUMBER: _builtins.int
     GAMES_STARTED_FIELD_NUMBER: _builtins.int
+    GAMES_OVER_FIELD_NUMBER: _builtins.int
     TURNS_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def games_over(self) -> _containers.RepeatedCompositeFieldContainer[Global___GameOver]:
-        """Games that ended."""
-
     @_builtins.property
     def games_started(self) -> _containers.RepeatedCompositeFieldContainer[Global___GameStart]:
         """Games that start."""
+
+    @_builtins.property
+    def games_over(self) -> _containers.RepeatedCompositeFieldContainer[Global___GameOver]:
+        """Games that ended."""
 
     @_builtins.property
     def turns(self) -> _containers.RepeatedCompositeFieldContainer[Global___Turn]:
@@ -356,8 +356,8 @@ class Turns(_message.Message):
     def __init__(
         self,
         *,
-        games_over: _abc.Iterable[Global___GameOver] | None = ...,
         games_started: _abc.Iterable[Global___GameStart] | None = ...,
+        games_over: _abc.Iterable[Global___GameOver] | None = ...,
         turns: _abc.Iterable[Global___Turn] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015

@@ -1,0 +1,146 @@
+"""Plays a whole match: every table, at the same time or one after another."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from referee.errors import InputError
+from referee.games import Game
+from referee.games.replay import Replay, ReplayGame
+from referee.match.boards import rotation_count
+from referee.match.bot_folder import BotFolder
+from referee.match.health import LagMonitor
+from referee.match.permits import PermitPool
+from referee.match.sandbox import Sandbox
+from referee.match.table import ProcessRecord, Table, TableResult, TableSettings
+
+
+@dataclass(frozen=True, slots=True)
+class MatchPlan:
+    """A match to play.
+
+    Attributes:
+        game: its rules.
+        seed: 32 bytes; board i has HMAC(seed, i).
+        boards: how many boards.
+        entrants: one folder per entrant, in entrant order; the same folder may stand twice.
+        settings: how its tables are run.
+        rotations: how many rotations of each board, normally all (see `rotation_count`).
+    """
+
+    game: Game
+    seed: bytes
+    boards: int
+    entrants: tuple[BotFolder, ...]
+    settings: TableSettings
+    rotations: int
+
+    def __post_init__(self) -> None:
+        """Check what the caller gave."""
+        if len(self.entrants) != self.game.entrants:
+            raise InputError(
+                f"{self.game.ruleset} is played by {self.game.entrants} bots, "
+                f"not {len(self.entrants)}"
+            )
+        if self.boards < 1:
+            raise InputError(f"a match has at least one board, not {self.boards}")
+        if not 1 <= self.rotations <= rotation_count(self.game):
+            raise InputError(
+                f"{self.game.ruleset} has 1 to {rotation_count(self.game)} rotations, "
+                f"not {self.rotations}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class MatchResult:
+    """A match that was played.
+
+    Attributes:
+        replay: everything that happened.
+        processes: what every bot process left, by table, then by entrant.
+        seconds: from the start of the first process to the end of the last.
+    """
+
+    replay: Replay
+    processes: tuple[ProcessRecord, ...]
+    seconds: float
+
+
+class Referee:
+    """What the matches of one process share: permits to think, and the watch on its own lag."""
+
+    def __init__(self, *, sandbox: Sandbox, cores: int, tables: int) -> None:
+        """Create the referee inside the running loop.
+
+        Args:
+            sandbox: what bot processes run in.
+            cores: how many bots may think at the same time.
+            tables: how many tables are played at the same time.
+        """
+        self.sandbox = sandbox
+        self.monitor = LagMonitor()
+        self._permits = PermitPool(cores)
+        self._tables = asyncio.Semaphore(tables)
+
+    async def play(
+        self, plan: MatchPlan, *, progress: Callable[[ReplayGame], None] | None = None
+    ) -> MatchResult:
+        """Play a match.
+
+        Args:
+            plan: what to play.
+            progress: called with each game as it ends.
+
+        Raises:
+            VoidMatchError: our own failure; every process has been ended.
+        """
+        self.monitor.start()
+        begun = time.monotonic()
+        tables = [
+            asyncio.create_task(self._play_table(plan, rotation, progress))
+            for rotation in range(plan.rotations)
+        ]
+        try:
+            results = await asyncio.gather(*tables)
+        finally:
+            for table in tables:
+                table.cancel()
+            await asyncio.gather(*tables, return_exceptions=True)
+        return MatchResult(
+            replay=_replay(plan, results, self.sandbox.tier),
+            processes=tuple(record for result in results for record in result.processes),
+            seconds=time.monotonic() - begun,
+        )
+
+    async def _play_table(
+        self, plan: MatchPlan, rotation: int, progress: Callable[[ReplayGame], None] | None
+    ) -> TableResult:
+        async with self._tables:
+            table = Table(
+                plan.game,
+                number=rotation,
+                boards=plan.boards,
+                seed=plan.seed,
+                entrants=plan.entrants,
+                settings=plan.settings,
+                sandbox=self.sandbox,
+                permits=self._permits,
+                monitor=self.monitor,
+                progress=progress,
+            )
+            return await table.play()
+
+
+def _replay(plan: MatchPlan, results: Sequence[TableResult], tier: str) -> Replay:
+    games = [game for result in results for game in result.games]
+    return Replay(
+        ruleset=plan.game.ruleset,
+        seed=plan.seed,
+        time_control=str(plan.settings.control),
+        entrants=tuple(folder.name for folder in plan.entrants),
+        games=tuple(sorted(games, key=lambda game: (game.board, game.table))),
+        tier=tier,
+    )

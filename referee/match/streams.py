@@ -1,0 +1,75 @@
+"""The gRPC server of one table: a unix socket per bot process, each seat claimed once."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import grpc
+
+from referee.match.session import Session
+
+METHOD_SERVICE = "referee.v1.RefereeService"
+TOKEN_KEY = "arena-bot-token"  # noqa: S105 -- the name of a header, not a secret
+GRPC_MESSAGE_LIMIT = 1 << 20
+"""Bytes after which gRPC itself ends the stream; to us that looks like the end of the process."""
+
+_OPTIONS = (
+    ("grpc.so_reuseport", 0),
+    ("grpc.max_receive_message_length", GRPC_MESSAGE_LIMIT),
+)
+
+
+class StreamServer:
+    """Serves `RefereeService.Play` for the processes of one table.
+
+    Every socket is added before the server starts; one added later would accept and hang.
+    """
+
+    def __init__(self, sessions: dict[str, Session]) -> None:
+        """Create the server inside the running loop.
+
+        Args:
+            sessions: by the token that claims them.
+        """
+        self._unclaimed = dict(sessions)
+        self._folder = Path(tempfile.mkdtemp(prefix="arena-"))
+        self._server = grpc.aio.server(options=_OPTIONS)
+        handler = grpc.stream_stream_rpc_method_handler(self._play)
+        self._server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler(METHOD_SERVICE, {"Play": handler}),)
+        )
+        self._sockets = {}
+        for number, token in enumerate(sessions):
+            seat_folder = self._folder / str(number)
+            seat_folder.mkdir(mode=0o700)
+            self._sockets[token] = seat_folder / "s"
+            self._server.add_insecure_port(f"unix:{self._sockets[token]}")
+
+    def socket(self, token: str) -> Path:
+        """Return the socket of the process that holds a token."""
+        return self._sockets[token]
+
+    async def start(self) -> None:
+        """Accept streams."""
+        await self._server.start()
+
+    async def stop(self) -> None:
+        """End every stream and remove the sockets; bounded, since the processes are gone."""
+        await self._server.stop(0.2)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def _play(
+        self, _requests: object, context: grpc.aio.ServicerContext[bytes, bytes]
+    ) -> None:
+        metadata = dict(context.invocation_metadata() or ())
+        session = self._unclaimed.pop(str(metadata.get(TOKEN_KEY, "")), None)
+        if session is None:
+            await context.abort(
+                grpc.StatusCode.PERMISSION_DENIED,
+                f"the metadata {TOKEN_KEY} must hold the text of ARENA_BOT_TOKEN, "
+                "and a process has one stream",
+            )
+            return
+        await session.converse(context)
