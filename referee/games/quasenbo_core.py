@@ -329,7 +329,8 @@ class QuasenboCore:
         self.deck_at = at
         self.hands[self.seat] = hand
         if drawn > told:
-            self._tell(kind, drawn - told)
+            self.events = (self.events, kind | self.seat, drawn - told)
+            self.other_events += 1
         return drawn
 
     def _recycle(self) -> tuple[int, ...]:

@@ -44,12 +44,7 @@ class RandomStream:
 
     def word(self) -> int:
         """Return the next word, 0 to 2**32 - 1."""
-        words = self._words
-        if not words:
-            block = sha256(self._prefix + self._block.to_bytes(8, "big"))
-            self._block += 1
-            words.extend(_WORDS_OF_BLOCK(block.digest())[::-1])
-        return words.pop()
+        return (self._words or self._next_block()).pop()
 
     def below(self, limit: int) -> int:
         """Return a number from 0 to ``limit - 1``, each equally likely.
@@ -70,14 +65,26 @@ class RandomStream:
 
     def shuffle(self, cards: list[Any]) -> None:
         """Shuffle in place: Fisher-Yates from the last index down to 1, each with `below`."""
-        words = self._words
-        for last in range(len(cards) - 1, 0, -1):
-            # `below`, in line: nearly every word is below the smallest possible `fair`.
-            if words and words[-1] < _ALWAYS_FAIR and last < _SHORT:
-                other = words.pop() % (last + 1)
+        last = len(cards) - 1
+        while last > 0:
+            words = self._words or self._next_block()
+            if last < _SHORT and max(words) < _ALWAYS_FAIR:
+                # `below`, in line, as long as these words last: it would skip none of them.
+                for _ in range(min(last, len(words))):
+                    other = words.pop() % (last + 1)
+                    cards[last], cards[other] = cards[other], cards[last]
+                    last -= 1
             else:
                 other = self.below(last + 1)
-            cards[last], cards[other] = cards[other], cards[last]
+                cards[last], cards[other] = cards[other], cards[last]
+                last -= 1
+
+    def _next_block(self) -> list[int]:
+        block = sha256(self._prefix + self._block.to_bytes(8, "big"))
+        self._block += 1
+        self._words = words = list(_WORDS_OF_BLOCK(block.digest()))
+        words.reverse()
+        return words
 
 
 def shuffled(items: Iterable[_Item], stream: RandomStream) -> list[_Item]:
