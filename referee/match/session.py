@@ -27,6 +27,9 @@ from referee.v1 import referee_pb2 as pb
 MESSAGE_LIMIT = 64 << 10
 """Bytes of a bot's message; longer ones are not even parsed."""
 
+NEWS_DELAY = 0.050
+"""Seconds that starts and ends of games wait for turns to travel with."""
+
 LAG_CREDIT_FROM = 0.020
 """Seconds of a charge from which the referee's own lag is looked up and taken off."""
 
@@ -152,6 +155,7 @@ class Session:
         self._letters: deque[pb.PlayResponse] = deque()
         self._news = pb.PlayResponse()
         self._has_news = False
+        self._news_timer: asyncio.TimerHandle | None = None
         self._waiting: deque[OpenTurn] = deque()
         self._fresh: list[OpenTurn] = []
         # What the bot owes.
@@ -186,8 +190,7 @@ class Session:
         """Tell the bot that a game starts."""
         if self.phase is Phase.PLAYING:
             self._news.turns.games_started.add(game=game, seat=seat, seed=seed)
-            self._has_news = True
-            self._wake.set()
+            self._note_news()
 
     def end_game(
         self, *, game: int, termination: Termination, outcome: Outcome, forfeits: tuple[Forfeit, ...]
@@ -201,8 +204,7 @@ class Session:
                 outcome=outcome,
                 forfeits=forfeits,
             )
-            self._has_news = True
-            self._wake.set()
+            self._note_news()
 
     def ask(self, turn: OpenTurn) -> None:
         """Put a turn to the bot as soon as it has a permit to think."""
@@ -226,6 +228,7 @@ class Session:
         self._owed.clear()
         self._waiting.clear()
         self._stop_timer()
+        self._stop_news_timer()
         self._let_permit_go()
 
     def _stop_timer(self) -> None:
@@ -276,8 +279,10 @@ class Session:
             return None
         self._fresh = []
         sends_turns = self._may_send_turns()
-        if self._has_news or sends_turns:
+        news_is_due = self._has_news and (self._news_timer is None or self._letters)
+        if sends_turns or news_is_due:
             message, self._news, self._has_news = self._news, pb.PlayResponse(), False
+            self._stop_news_timer()
             if sends_turns:
                 self._add_turns(message.turns)
             return message
@@ -308,6 +313,21 @@ class Session:
             self._fresh = []
             self._arm(now)
 
+    def _note_news(self) -> None:
+        """News travels with the next turns; alone only when there are none for a while."""
+        self._has_news = True
+        if self._news_timer is None:
+            self._news_timer = self._loop.call_later(NEWS_DELAY, self._news_overdue)
+
+    def _news_overdue(self) -> None:
+        self._news_timer = None
+        self._wake.set()
+
+    def _stop_news_timer(self) -> None:
+        if self._news_timer is not None:
+            self._news_timer.cancel()
+            self._news_timer = None
+
     # Permits.
 
     def _may_send_turns(self) -> bool:
@@ -318,8 +338,11 @@ class Session:
             self._let_permit_go()
         if not self._waiting or self._stalling:
             return False
+        if self._owed and (self._permits.contended or len(self._waiting) < len(self._owed)):
+            # The bot has enough to do: what waits goes out in fewer, larger messages.
+            return False
         if self._has_permit:
-            return not (self._owed and self._permits.contended)
+            return True
         if not self._asked_permit:
             self._asked_permit = True
             self._permits.request(self._permit_granted)
