@@ -159,6 +159,15 @@ def test_equal_histories_give_equal_states(seed: bytes, ply: int) -> None:
         assert state.apply(state.legal_actions()[0]) != again
 
 
+def test_different_histories_give_different_states() -> None:
+    """Two plays of the first deal differ for ever, although the next deal is the same."""
+    low = high = started(b"history")
+    for _ in range(52):
+        low, high = low.apply(low.legal_actions()[0]), high.apply(high.legal_actions()[-1])
+    assert low.zones() == high.zones()
+    assert low != high
+
+
 @given(seed=seeds, ply=st.integers(min_value=0, max_value=700), count=plies)
 def test_events_since_is_a_slice_of_the_events(seed: bytes, ply: int, count: int) -> None:
     """Events are counted right and told from any number on, over several deals."""
