@@ -16,6 +16,7 @@ SYSTEM := bwrap:bubblewrap redis-server:redis-server promtool:prometheus node:no
 	systemd-analyze:systemd
 
 BIN := .venv/bin
+BENCHMARKS ?= $(wildcard tests/benchmarks/[a-z]*.py)
 NODE_BOTS := $(patsubst %/package.json,%,$(wildcard sample_bots/*/package.json))
 
 # Every step that writes to the checkout holds the lock on this file, so that two makes may run at
@@ -53,11 +54,14 @@ demo: .venv/setup-done ## play a ladder from nothing, ARGS="--matches 40" and th
 
 .PHONY: test
 test: system .venv/dev-done node lint ## all checks and all tests, ARGS go to pytest
-	@exec $(BIN)/pytest -n $(WORKERS) $(ARGS)
+	@exec $(BIN)/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 .PHONY: bench
-bench: .venv/dev-done ## the benchmarks, one after another
-	@exec $(BIN)/pytest tests/benchmarks -n 0 -s -o "python_files=bench_*.py" $(ARGS)
+bench: .venv/dev-done ## the benchmarks, one after another, BENCHMARKS names some of them
+	@for benchmark in $(BENCHMARKS); do
+		echo "== $$benchmark"
+		$(BIN)/python "$$benchmark" $(ARGS)
+	done
 
 .PHONY: lint
 lint: .venv/dev-done ## style, types, layers, proto files, freshness of generated code
