@@ -13,17 +13,17 @@ MINIMUM: Final = (7, 0)
 """The oldest version of Redis that the service is tried against; Valkey 7.2 says it is 7.2.4."""
 
 
-async def connect(url: str, *, timeout: timedelta = timedelta(seconds=5)) -> Redis:
+async def connect(url: str, *, within: timedelta = timedelta(seconds=5)) -> Redis:
     """Return a client that has been answered; its replies are bytes.
 
     Args:
         url: ``redis://HOST:PORT/DB``, ``rediss://...`` (TLS) or ``unix://PATH``.
-        timeout: for the connection, and for each answer.
+        within: the longest wait for the connection, and for each answer.
 
     Raises:
         InputError: no address, nobody answers there, or the server is too old.
     """
-    seconds = timeout.total_seconds()
+    seconds = within.total_seconds()
     try:
         redis: Redis = Redis.from_url(url, socket_timeout=seconds, socket_connect_timeout=seconds)
     except ValueError as error:

@@ -1,0 +1,79 @@
+-- Stores a result: log, ratings, bank and the end of the lease in one step.
+-- KEYS: lease spec state done log rating games ladder meta
+-- USES: states log elo
+-- ARGV: match, token, digest (8 bytes), rated (1 or 0), body of the record, number n of entrants,
+--   n bots, n versions, n(n-1)/2 scores of the pairs i < j in millionths
+-- Returns: {committed | already, sequence, record} | {conflict | stale | cancelled}
+local keys = {
+  lease = KEYS[1], spec = KEYS[2], state = KEYS[3], done = KEYS[4], log = KEYS[5],
+  rating = KEYS[6], games = KEYS[7], ladder = KEYS[8], meta = KEYS[9],
+}
+local match, token, digest, rated, body, entrants =
+  ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1', ARGV[5], tonumber(ARGV[6])
+-- The first four bytes of the token, which tell a repeated commit from a stale one.
+local fence = string.gsub(string.sub(token, 1, 8), '%x%x', function(hex)
+  return string.char(tonumber(hex, 16))
+end)
+
+local mark = redis.call('HGET', keys.done, match)
+if mark then
+  if string.sub(mark, 5, 8) ~= fence then
+    return {'stale'}
+  end
+  local sequence = struct.unpack('>I4', mark)
+  local id = string.format('%.0f-0', sequence)
+  local record = redis.call('XRANGE', keys.log, id, id)[1][2][2]
+  if string.sub(record, 2, 9) ~= digest then
+    return {'conflict'}
+  end
+  return {'already', sequence, record}
+end
+local state = parse_state(redis.call('HGET', keys.state, match))
+if not state or state.token ~= token then
+  return {'stale'}
+end
+if state.phase == 'cancelled' then
+  return {'cancelled'}
+end
+
+local bots, versions, before, after, factors, scores = {}, {}, {}, {}, {}, {}
+if rated then
+  for i = 1, entrants do
+    bots[i], versions[i] = ARGV[6 + i], ARGV[6 + entrants + i]
+  end
+  for pair = 1, entrants * (entrants - 1) / 2 do
+    scores[pair] = tonumber(ARGV[6 + 2 * entrants + pair])
+  end
+  local ratings = redis.call('HMGET', keys.rating, unpack(bots))
+  local games = redis.call('HMGET', keys.games, unpack(versions))
+  for i = 1, entrants do
+    before[i] = tonumber(ratings[i] or START)
+    factors[i] = k_factor(entrants, tonumber(games[i] or 0))
+  end
+  after = update(before, scores, factors)
+  for i = 1, entrants do
+    if not ratings[i] then
+      enter(keys, bots[i])
+    end
+  end
+end
+
+local changes, bank = {}, 0
+for i = 1, #after do
+  local change = after[i] - before[i]
+  changes[i], bank = struct.pack('>i4', change), bank - change
+  redis.call('HSET', keys.rating, bots[i], integer(after[i]))
+  redis.call('ZADD', keys.ladder, 'XX', integer(after[i]), bots[i])
+  redis.call('HINCRBY', keys.games, versions[i], 1)
+end
+if bank ~= 0 then
+  redis.call('HINCRBY', keys.meta, 'bank', integer(bank))
+end
+local record = 'r' .. digest .. struct.pack('>I4B', seconds_now(), #after)
+  .. table.concat(changes) .. body
+local sequence = append(keys, record)
+redis.call('HSET', keys.done, match, struct.pack('>I4', sequence) .. fence)
+redis.call('ZREM', keys.lease, match)
+redis.call('HDEL', keys.state, match)
+redis.call('HDEL', keys.spec, match)
+return {'committed', sequence, record}

@@ -1,0 +1,33 @@
+-- Takes the ready match with the smallest start tag, after waking what is due and reaping.
+-- KEYS: ready lease spec state delayed dead flows meta
+-- USES: states reaping
+-- ARGV: token, duration in ms, worker, most attempts, most voids, back-off in ms
+-- Returns: {spec, attempts, voids, time of enqueueing in ms, deadline in ms}, or nil
+local keys = {
+  ready = KEYS[1], lease = KEYS[2], spec = KEYS[3], state = KEYS[4], delayed = KEYS[5],
+  dead = KEYS[6], flows = KEYS[7], meta = KEYS[8],
+}
+local token, duration, worker, attempts, base =
+  ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[6])
+local LIMIT = 20 -- so that one call stays short
+
+local now = now_ms()
+promote(keys, now, LIMIT)
+reap(keys, now, LIMIT, attempts, base)
+
+local popped = redis.call('ZPOPMIN', keys.ready)
+local match = popped[1]
+if not match then
+  return nil
+end
+local state = parse_state(redis.call('HGET', keys.state, match))
+if tonumber(state.tag) > tonumber(redis.call('HGET', keys.meta, 'vtime') or 0) then
+  redis.call('HSET', keys.meta, 'vtime', state.tag)
+end
+state.phase, state.token, state.duration, state.worker = 'leased', token, duration, worker
+local deadline = integer(now + duration)
+redis.call('HSET', keys.state, match, format_state(state))
+redis.call('ZADD', keys.lease, deadline, match)
+return {
+  redis.call('HGET', keys.spec, match), state.attempts, state.voids, state.enqueued, deadline,
+}

@@ -1,0 +1,30 @@
+-- Gives back a leased match that failed through no bot's fault; the last void makes it dead.
+-- KEYS: lease spec state delayed dead
+-- USES: states
+-- ARGV: match, token, reason, most attempts, most voids, back-off in ms
+-- Returns: queued | dead | lost | cancelled
+local keys = {
+  lease = KEYS[1], spec = KEYS[2], state = KEYS[3], delayed = KEYS[4], dead = KEYS[5],
+}
+local match, token, reason, voids, base =
+  ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5]), tonumber(ARGV[6])
+
+local state = parse_state(redis.call('HGET', keys.state, match))
+if not state or state.token ~= token then
+  return 'lost'
+end
+redis.call('ZREM', keys.lease, match)
+if state.phase == 'cancelled' then
+  redis.call('HDEL', keys.state, match)
+  redis.call('HDEL', keys.spec, match)
+  return 'cancelled'
+end
+local now = now_ms()
+local count = state.voids + 1
+state.voids, state.reason = integer(count), reason
+if count >= voids then
+  make_dead(keys, match, state, now)
+  return 'dead'
+end
+make_delayed(keys, match, state, now + backoff(base, count))
+return 'queued'
