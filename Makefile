@@ -54,7 +54,7 @@ demo: .venv/setup-done ## play a ladder from nothing, ARGS="--matches 40" and th
 
 .PHONY: test
 test: system .venv/dev-done node lint ## all checks and all tests, ARGS go to pytest
-	@exec $(BIN)/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+	@exec $(BIN)/pytest -n $(WORKERS) $(ARGS)
 
 .PHONY: bench
 bench: .venv/dev-done ## the benchmarks, one after another, BENCHMARKS names some of them

@@ -1,8 +1,12 @@
 """The built wheel, and an environment into which a bot author installed it."""
 
+import fcntl
+import os
 import subprocess
 import sys
 import venv
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,15 +20,26 @@ def repository() -> Path:
     return ROOT
 
 
+@contextmanager
+def shared_folder(factory: pytest.TempPathFactory, name: str) -> Generator[tuple[Path, bool]]:
+    """A folder that all workers of this run share, held alone, and whether it must be filled."""
+    top = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        top = top.parent
+    folder, done = top / name, top / f"{name}.done"
+    with (top / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield folder, not done.exists()
+        done.touch()
+
+
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from the work tree."""
-    folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder],
-        cwd=ROOT,
-        check=True,
-    )
+    with shared_folder(tmp_path_factory, "wheel") as (folder, empty):
+        if empty:
+            build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+            subprocess.run(build, cwd=ROOT, check=True)
     (built,) = folder.glob("*.whl")
     return built
 
@@ -32,9 +47,19 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def light_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of a clean environment that holds the wheel without any extra."""
-    folder = tmp_path_factory.mktemp("light")
-    venv.create(folder, symlinks=True)
-    python = folder / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "-qq", wheel], check=True)
+    with shared_folder(tmp_path_factory, "light-install") as (folder, empty):
+        python = folder / "bin" / "python"
+        if empty:
+            venv.create(folder, symlinks=True)
+            pip = [
+                sys.executable,
+                "-m",
+                "pip",
+                "--python",
+                str(python),
+                "install",
+                "-qq",
+                str(wheel),
+            ]
+            subprocess.run(pip, check=True)
     return python
