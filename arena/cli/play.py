@@ -1,0 +1,235 @@
+"""``arena play``: a local match, without a server, with the very referee that judges online."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import secrets
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from arena import replay_files
+from arena.cli.console import Json, complain, out, print_json, progress_console
+from arena.match_report import MatchReport, finite, forfeit_lines, numbered, report
+from referee.clock import TimeControl
+from referee.errors import VoidMatchError
+from referee.games import parse_ruleset
+from referee.games.random_streams import seed_from_text
+from referee.games.replay import ReplayGame, seed_commitment
+from referee.match.boards import rotation_count
+from referee.match.bot_folder import load_bot_folder
+from referee.match.runner import MatchPlan, MatchResult, Referee
+from referee.match.sandbox import PlainSandbox
+from referee.match.table import TableSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+VOID_LIMIT = 3
+"""Voids after which a match is given up."""
+
+_T = TypeVar("_T")
+
+
+class Rotations(StrEnum):
+    """How often a board is played."""
+
+    FULL = "full"
+    SINGLE = "single"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command(name="play")
+    def _play(  # noqa: PLR0913 -- a command's options
+        ruleset: Annotated[str, typer.Argument(help="For example quasenbo; see `arena games`.")],
+        bots: Annotated[list[Path], typer.Argument(help="One bot folder per entrant.")],
+        *,
+        boards: Annotated[int, typer.Option(min=1, help="Boards to play.")] = 10,
+        rotations: Annotated[
+            Rotations, typer.Option(help="Every board in all seat rotations, or in one.")
+        ] = Rotations.FULL,
+        parallel: Annotated[
+            int, typer.Option(min=1, max=256, help="Games of a table open at the same time.")
+        ] = 32,
+        time: Annotated[str, typer.Option(help="BANK+INCREMENT in seconds.")] = "5+0.05",
+        seed: Annotated[
+            str, typer.Option(help="64 hex digits, or any text; random without it.")
+        ] = "",
+        tables: Annotated[
+            int, typer.Option(min=0, help="Tables played at the same time; 0: one per core.")
+        ] = 0,
+        replays: Annotated[Path, typer.Option(help="Folder for the replay.")] = Path("replays"),
+        logs: Annotated[Path | None, typer.Option(help="Folder for what each bot printed.")] = None,
+        json: Json = False,
+    ) -> None:
+        """Play a match between local bots, which run as plain processes of your own."""
+        game = parse_ruleset(ruleset)
+        plan = MatchPlan(
+            game=game,
+            seed=seed_from_text(seed) if seed else secrets.token_bytes(32),
+            boards=boards,
+            entrants=tuple(load_bot_folder(path) for path in bots),
+            settings=TableSettings(control=TimeControl.parse(time), parallel_games=parallel),
+            rotations=rotation_count(game) if rotations is Rotations.FULL else 1,
+        )
+        result = run_async(_play_with_progress(plan, tables or core_count(), quiet=json))
+        path = _store(result, replays)
+        if logs is not None:
+            write_logs(result, logs)
+        found = report(result.replay)
+        if json:
+            print_json(_document(result, found, path))
+        else:
+            _show(result, found, path)
+
+
+def core_count() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def run_async(main: Coroutine[Any, Any, _T]) -> _T:
+    """Run a coroutine on uvloop where it is installed, else on asyncio's own loop."""
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    try:
+        import uvloop  # noqa: PLC0415 -- optional in the light install
+    except ModuleNotFoundError:
+        pass
+    else:
+        factory = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        return runner.run(main)
+
+
+async def _play_with_progress(plan: MatchPlan, tables: int, *, quiet: bool) -> MatchResult:
+    referee = Referee(sandbox=PlainSandbox(), cores=core_count(), tables=tables)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("games"),
+        TimeElapsedColumn(),
+    )
+    hidden = quiet or not progress_console.is_terminal
+    with Progress(*columns, console=progress_console, transient=True, disable=hidden) as bar:
+        shown = bar.add_task(plan.game.ruleset, total=plan.boards * plan.rotations)
+
+        def ended(_game: ReplayGame) -> None:
+            bar.advance(shown)
+
+        for attempt in range(1, VOID_LIMIT + 1):
+            try:
+                return await referee.play(plan, progress=ended)
+            except VoidMatchError as error:
+                if attempt == VOID_LIMIT:
+                    raise
+                complain(f"void, played again with the same seed: {error}")
+                bar.reset(shown)
+    raise AssertionError("unreachable")
+
+
+def _store(result: MatchResult, folder: Path) -> Path:
+    """Write the replay under a name that the play alone determines."""
+    replay = result.replay
+    names = "-".join((replay.ruleset, *replay.entrants))
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", names)[:120]
+    path = folder / f"{plain}-{replay.digest()[:12]}{replay_files.SUFFIX}"
+    replay_files.write(path, replay)
+    return path
+
+
+def write_logs(result: MatchResult, folder: Path) -> None:
+    """Write what each bot process printed, one file per process and stream.
+
+    Raises:
+        InputError: the folder cannot be written.
+    """
+    names = numbered(result.replay.entrants)
+    for record in result.processes:
+        stem = f"table{record.table}-{names[record.entrant]}"
+        if record.hand:
+            stem += "-partner"
+        for stream, text in (("stdout", record.stdout), ("stderr", record.stderr)):
+            replay_files.write_bytes(folder / f"{stem}.{stream}.txt", text.encode())
+
+
+def _document(result: MatchResult, found: MatchReport, path: Path) -> dict[str, Any]:
+    replay = result.replay
+    return {
+        "ruleset": replay.ruleset,
+        "seed": replay.seed.hex(),
+        "commitment": seed_commitment(replay.seed),
+        "time_control": replay.time_control,
+        "boards": len({game.board for game in replay.games}),
+        "games": len(replay.games),
+        "decisions": found.decisions,
+        "seconds": round(result.seconds, 3),
+        "first_seat_score": found.first_seat_score,
+        "variance_reduction": found.variance_reduction,
+        "sandbox": replay.tier,
+        "bots": [
+            {
+                "name": bot.name,
+                "score": bot.score,
+                "elo": finite(bot.elo),
+                "elo_error": bot.elo_error,
+                "note": bot.note,
+                "points": bot.points,
+                "forfeits": {str(reason): count for reason, count in bot.forfeits.items()},
+                "turns": bot.turns,
+                "mean_think_ms": round(bot.mean_think * 1e3, 3),
+                "worst_think_ms": round(bot.worst_think * 1e3, 3),
+            }
+            for bot in found.bots
+        ],
+        "digest": replay.digest(),
+        "replays": [str(path)],
+    }
+
+
+def _show(result: MatchResult, found: MatchReport, path: Path) -> None:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("bot", "score", "Elo", "points", "forfeits", "turns", "mean ms", "worst ms"):
+        table.add_column(heading, justify="left" if heading == "bot" else "right")
+    for bot in sorted(found.bots, key=lambda bot: -bot.score):
+        table.add_row(
+            bot.name,
+            f"{bot.score:.1%}",
+            elo_text(bot.elo, bot.elo_error),
+            "-" if bot.points is None else f"{bot.points:.2f}",
+            str(sum(bot.forfeits.values())),
+            str(bot.turns),
+            f"{bot.mean_think * 1e3:.2f}",
+            f"{bot.worst_think * 1e3:.1f}",
+        )
+    out.print(table)
+    for note in dict.fromkeys(bot.note for bot in found.bots if bot.note):
+        out.print(f"no error bar: {note}", markup=False)
+    for line in forfeit_lines(result.replay):
+        out.print(f"forfeit: {line}", markup=False)
+    rate = found.decisions / result.seconds
+    out.print(
+        f"{len(result.replay.games)} games, {found.decisions} decisions in {result.seconds:.1f} s "
+        f"({rate:.0f}/s), sandbox: {result.replay.tier}",
+        markup=False,
+    )
+    if found.first_seat_score is not None:
+        out.print(f"the first seat scored {found.first_seat_score:.1%}", markup=False)
+    if found.variance_reduction is not None:
+        out.print(f"variance reduction of duplicate play: {found.variance_reduction:.2f}")
+    out.print(f"replay: {path}", markup=False)
+
+
+def elo_text(elo: float, error: float | None) -> str:
+    """Return an Elo number with its 95 % error for people."""
+    if finite(elo) is None:
+        return "won all" if elo > 0 else "lost all"
+    return f"{elo:+.1f}" if error is None else f"{elo:+.1f} ± {error:.1f}"

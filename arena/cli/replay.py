@@ -1,0 +1,175 @@
+"""``arena replay``: look at a stored match, re-execute it, convert it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from arena import replay_files
+from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json
+from arena.errors import InputError
+from arena.match_report import numbered
+from referee.errors import InputError as RefereeInputError
+from referee.games.replay import Replay, ReplayGame, dump, states, verify
+
+File = Annotated[Path, typer.Argument(help="A replay file.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    noun = typer.Typer(help="Look at replays, re-execute them, convert them.", no_args_is_help=True)
+    app.add_typer(noun, name="replay")
+
+    @noun.command(name="show")
+    def _show(
+        file: File,
+        game: Annotated[
+            int | None, typer.Option(min=0, help="Show this game (from 0) action by action.")
+        ] = None,
+        *,
+        json: Json = False,
+    ) -> None:
+        """Show what a match was, or one of its games action by action."""
+        replay = replay_files.read(file)
+        if game is None:
+            _show_match(replay, json=json)
+        elif game < len(replay.games):
+            _show_game(replay, replay.games[game], json=json)
+        else:
+            raise InputError(f"the replay holds games 0 to {len(replay.games) - 1}, not {game}")
+
+    @noun.command(name="verify")
+    def _verify(
+        files: Annotated[list[Path], typer.Argument(help="Replay files.")], *, json: Json = False
+    ) -> None:
+        """Re-execute every game from the seed; exit 1 when anything differs."""
+        results = [_verify_file(file) for file in files]
+        if json:
+            print_json({"replays": results})
+        else:
+            for result in results:
+                if result["ok"]:
+                    out.print(f"{result['file']}: {result['games']} games verified", markup=False)
+                else:
+                    complain(f"{result['file']}: {result['error']}")
+        if not all(result["ok"] for result in results):
+            raise typer.Exit(EXIT_FAILED)
+
+    @noun.command(name="export")
+    def _export(
+        file: File,
+        output: Annotated[
+            Path | None, typer.Option("--output", "-o", help="A file; stdout without it.")
+        ] = None,
+    ) -> None:
+        """Convert a replay to plain JSON, one game a line."""
+        data = dump(replay_files.read(file))
+        if output is None:
+            typer.echo(data.decode(), nl=False)
+        else:
+            replay_files.write_bytes(output, data)
+
+
+def _verify_file(file: Path) -> dict[str, Any]:
+    data = replay_files.read_bytes(file)
+    try:
+        replay = replay_files.unpack(data)
+        verify(replay)
+    except (InputError, RefereeInputError) as error:
+        where = getattr(error, "where", "")
+        return {"file": str(file), "ok": False, "where": where, "error": str(error)}
+    return {"file": str(file), "ok": True, "games": len(replay.games), "digest": replay.digest()}
+
+
+def _show_match(replay: Replay, *, json: bool) -> None:
+    names = numbered(replay.entrants)
+    if json:
+        print_json(
+            {
+                "ruleset": replay.ruleset,
+                "entrants": list(names),
+                "time_control": replay.time_control,
+                "sandbox": replay.tier,
+                "seed": replay.seed.hex(),
+                "digest": replay.digest(),
+                "games": [_game_document(game) for game in replay.games],
+            }
+        )
+        return
+    out.print(f"{replay.ruleset}, {' - '.join(names)}, {replay.time_control}", markup=False)
+    out.print(f"seed {replay.seed.hex()}", markup=False)
+    for number, game in enumerate(replay.games):
+        seats = " ".join(
+            f"{names[entrant]}:{game.outcome.points[seat]}({game.outcome.places[seat]})"
+            for seat, entrant in enumerate(game.seats)
+        )
+        ending = "" if game.termination == "finished" else f"  {game.termination}"
+        out.print(
+            f"{number:4} board {game.board} table {game.table}  {len(game.actions):4} actions  "
+            f"{seats}{ending}",
+            markup=False,
+        )
+        for forfeit in game.forfeits:
+            out.print(
+                f"     {names[game.seats[forfeit.seat]]} forfeits, {forfeit.reason}: "
+                f"{forfeit.detail}",
+                markup=False,
+            )
+
+
+def _game_document(game: ReplayGame) -> dict[str, Any]:
+    return {
+        "board": game.board,
+        "table": game.table,
+        "seats": list(game.seats),
+        "actions": len(game.actions),
+        "termination": str(game.termination),
+        "points": list(game.outcome.points),
+        "places": list(game.outcome.places),
+        "forfeits": [
+            {"seat": f.seat, "reason": str(f.reason), "ply": f.ply, "detail": f.detail}
+            for f in game.forfeits
+        ],
+    }
+
+
+def _show_game(replay: Replay, game: ReplayGame, *, json: bool) -> None:
+    names = numbered(replay.entrants)
+    plies: list[dict[str, Any]] = []
+    reached = states(replay, game)
+    for ply, (state, action) in enumerate(zip(reached, game.actions, strict=False)):
+        assert state.seat_to_act is not None
+        asked = game.times[ply]
+        plies.append(
+            {
+                "ply": ply,
+                "seat": state.seat_to_act,
+                "bot": names[game.seats[state.seat_to_act]],
+                "hand": list(state.hand(state.seat_to_act)),
+                "legal_actions": list(state.legal_actions()),
+                "action": action,
+                "charged_ms": None if asked is None else asked.charged / 1000,
+                "events": list(reached[ply + 1].events_since(state.event_count)),
+            }
+        )
+    if json:
+        print_json({**_game_document(game), "plies": plies})
+        return
+    for event in reached[0].events:
+        out.print(f"           {event}", markup=False)
+    for row in plies:
+        charged = "   forced" if row["charged_ms"] is None else f"{row['charged_ms']:6.1f} ms"
+        out.print(
+            f"{row['ply']:4} {charged}  {row['bot']} (seat {row['seat']}): {row['action']}   "
+            f"of {' '.join(row['legal_actions'])}   holding {' '.join(row['hand'])}",
+            markup=False,
+        )
+        for event in row["events"]:
+            out.print(f"           {event}", markup=False)
+    out.print(
+        f"points {list(game.outcome.points)} places {list(game.outcome.places)}, "
+        f"{game.termination}",
+        markup=False,
+    )
