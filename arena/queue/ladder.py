@@ -7,8 +7,9 @@ from typing import Any
 from redis.asyncio import Redis
 
 from arena.queue import records
+from arena.queue.entries import LogEntry, LoggedResult
 from arena.queue.keys import ladder_key
-from arena.queue.models import LogEntry, LoggedResult, Standing
+from arena.queue.models import Standing
 from arena.queue.scripts import Scripts
 
 PAGE = 1000
@@ -29,6 +30,31 @@ class Snapshot:
 
     sequence: int
     archived: int
+    bank: int
+    ratings: Mapping[str, int]
+    games: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The sequences of the last entry of a log, and of the last one moved to the archive."""
+
+    sequence: int
+    archived: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rerating:
+    """Numbers to be put in place of a ladder's live ones.
+
+    Attributes:
+        sequence: of the last log entry that they follow from.
+        bank: in micro-Elo.
+        ratings: of those bots whose ratings change.
+        games: rated matches of those versions whose counts change.
+    """
+
+    sequence: int
     bank: int
     ratings: Mapping[str, int]
     games: Mapping[str, int]
@@ -138,6 +164,42 @@ class Ladder:
         """Return the whole live state in one step."""
         sequence, archived, bank, ratings, games = await self._scripts.run("snapshot")
         return Snapshot(int(sequence), int(archived), int(bank), _numbers(ratings), _numbers(games))
+
+    async def ends(self) -> Ends:
+        """Return where the log ends and where it begins."""
+        meta: Any = await self._redis.hmget(self._key("meta"), ["sequence", "archived"])
+        return Ends(*(int(value or 0) for value in meta))
+
+    async def trim(self, last: int, match_ids: Sequence[str]) -> bool:
+        """Drop the log up to sequence ``last``, and the marks of these matches; archive it before.
+
+        Returns:
+            False when it had been dropped before.
+        """
+        return bool(await self._scripts.run("trim", last, *match_ids))
+
+    async def annul(self, match_id: str, annulment: bytes, ratings: Rerating) -> str:
+        """Log an annulment and put changed ratings in place; see `arena.queue.rebuild.annul`.
+
+        Args:
+            match_id: the annulled match.
+            annulment: as `records.encode_annulment` makes it.
+            ratings: what follows without the match.
+
+        Returns:
+            ``annulled``, ``moved`` (the log has grown, nothing changed) or ``already``.
+        """
+        pairs = (*ratings.ratings.items(), *ratings.games.items())
+        answer = await self._scripts.run(
+            "annul",
+            ratings.sequence,
+            match_id,
+            annulment,
+            ratings.bank,
+            len(ratings.ratings),
+            *(each for pair in pairs for each in pair),
+        )
+        return str(answer.decode())
 
     async def _with_annulments(self, results: list[LoggedResult]) -> list[LoggedResult]:
         """Fill in why results were annulled, from the marks and the annulments' own entries."""

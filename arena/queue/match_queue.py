@@ -7,11 +7,11 @@ from redis.asyncio import Redis
 
 from arena.errors import InputError
 from arena.queue import records
+from arena.queue.entries import CommitReply
 from arena.queue.keys import ladder_key
 from arena.queue.models import (
     FLOW,
     WORKER,
-    CommitReply,
     Committed,
     Counts,
     DeadMatch,

@@ -18,15 +18,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from typing import Final
 
-from arena.queue.models import (
-    Annulled,
-    Entered,
-    Forfeits,
-    LogEntry,
-    LoggedResult,
-    MatchResult,
-    MatchSpec,
-)
+from arena.queue.entries import Annulled, Entered, LogEntry, LoggedResult
+from arena.queue.models import Forfeits, MatchResult, MatchSpec
 from referee.outcome import ForfeitReason, Termination
 
 FIELD: Final = b"e"

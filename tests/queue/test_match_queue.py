@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -354,7 +355,9 @@ async def test_flows_tell_where_their_matches_stand(queue: MatchQueue) -> None:
     """Weight, waiting, leased and dead matches are counted by flow."""
     await enqueue(queue, make_spec("m1"), make_spec("m2"), weight=3)
     await take(queue)
-    assert await queue.flows() == {"ladder": FlowCounts(3, False, 1, 1, 0)}
+    assert await queue.flows() == {
+        "ladder": FlowCounts(weight=3, paused=False, waiting=1, leased=1, dead=0)
+    }
 
 
 async def test_flows_share_by_weight(queue: MatchQueue) -> None:
@@ -395,7 +398,8 @@ async def test_nothing_of_a_done_match_stays_but_its_result(
 ) -> None:
     """Spec, state and lease are gone after the commit."""
     await play(queue, "m1", ("ada@1", "bob@1"), 500_000)
-    names = {key.decode().rpartition(":")[2] for key in await redis.keys("*")}
+    keys: list[Any] = await redis.keys("*")
+    names = {key.decode().rpartition(":")[2] for key in keys}
     assert names == {"done", "log", "rating", "games", "ladder", "meta", "flows"}
 
 
