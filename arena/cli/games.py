@@ -17,26 +17,25 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
+    app.command(name="games")(show)
 
-    @app.command(name="games")
-    def _games(
-        ruleset: Annotated[
-            str, typer.Argument(help="A ruleset to explain; every game without it.")
-        ] = "",
-        *,
-        json: Json = False,
-    ) -> None:
-        """List the games and their options, or explain one ruleset."""
-        if ruleset:
-            _explain(ruleset, json=json)
-        elif json:
-            print_json({"games": [_document(info) for info in games()]})
-        else:
-            for info in games():
-                _show(info)
-            out.print(
-                "A ruleset is a game with options: quasenbo:double=yes,players=3", markup=False
-            )
+
+def show(
+    ruleset: Annotated[
+        str, typer.Argument(help="A ruleset to explain; every game without it.")
+    ] = "",
+    *,
+    json: Json = False,
+) -> None:
+    """List the games and their options, or explain one ruleset."""
+    if ruleset:
+        _explain(ruleset, json=json)
+    elif json:
+        print_json({"games": [_document(info) for info in games()]})
+    else:
+        for info in games():
+            _show_game(info)
+        out.print("A ruleset is a game with options: quasenbo:double=yes,players=3", markup=False)
 
 
 def _explain(ruleset: str, *, json: bool) -> None:
@@ -54,7 +53,7 @@ def _explain(ruleset: str, *, json: bool) -> None:
     out.print(f"deck: {' '.join(game.deck)}", markup=False)
 
 
-def _show(info: GameInfo) -> None:
+def _show_game(info: GameInfo) -> None:
     out.print(f"{info.name}: {info.title}, {info.seats} seats", markup=False)
     out.print(f"  {info.summary}", markup=False)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))

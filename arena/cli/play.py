@@ -46,49 +46,48 @@ class Rotations(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
+    app.command(name="play")(play)
 
-    @app.command(name="play")
-    def _play(  # noqa: PLR0913 -- a command's options
-        ruleset: Annotated[str, typer.Argument(help="For example quasenbo; see `arena games`.")],
-        bots: Annotated[list[Path], typer.Argument(help="One bot folder per entrant.")],
-        *,
-        boards: Annotated[int, typer.Option(min=1, help="Boards to play.")] = 10,
-        rotations: Annotated[
-            Rotations, typer.Option(help="Every board in all seat rotations, or in one.")
-        ] = Rotations.FULL,
-        parallel: Annotated[
-            int, typer.Option(min=1, max=256, help="Games of a table open at the same time.")
-        ] = 32,
-        time: Annotated[str, typer.Option(help="BANK+INCREMENT in seconds.")] = "5+0.05",
-        seed: Annotated[
-            str, typer.Option(help="64 hex digits, or any text; random without it.")
-        ] = "",
-        tables: Annotated[
-            int, typer.Option(min=0, help="Tables played at the same time; 0: one per core.")
-        ] = 0,
-        replays: Annotated[Path, typer.Option(help="Folder for the replay.")] = Path("replays"),
-        logs: Annotated[Path | None, typer.Option(help="Folder for what each bot printed.")] = None,
-        json: Json = False,
-    ) -> None:
-        """Play a match between local bots, which run as plain processes of your own."""
-        game = parse_ruleset(ruleset)
-        plan = MatchPlan(
-            game=game,
-            seed=seed_from_text(seed) if seed else secrets.token_bytes(32),
-            boards=boards,
-            entrants=tuple(load_bot_folder(path) for path in bots),
-            settings=TableSettings(control=TimeControl.parse(time), parallel_games=parallel),
-            rotations=rotation_count(game) if rotations is Rotations.FULL else 1,
-        )
-        result = run_async(_play_with_progress(plan, tables or core_count(), quiet=json))
-        path = _store(result, replays)
-        if logs is not None:
-            write_logs(result, logs)
-        found = report(result.replay)
-        if json:
-            print_json(_document(result, found, path))
-        else:
-            _show(result, found, path)
+
+def play(  # noqa: PLR0913 -- a command's options
+    ruleset: Annotated[str, typer.Argument(help="For example quasenbo; see `arena games`.")],
+    bots: Annotated[list[Path], typer.Argument(help="One bot folder per entrant.")],
+    *,
+    boards: Annotated[int, typer.Option(min=1, help="Boards to play.")] = 10,
+    rotations: Annotated[
+        Rotations, typer.Option(help="Every board in all seat rotations, or in one.")
+    ] = Rotations.FULL,
+    parallel: Annotated[
+        int, typer.Option(min=1, max=256, help="Games of a table open at the same time.")
+    ] = 32,
+    time: Annotated[str, typer.Option(help="BANK+INCREMENT in seconds.")] = "5+0.05",
+    seed: Annotated[str, typer.Option(help="64 hex digits, or any text; random without it.")] = "",
+    tables: Annotated[
+        int, typer.Option(min=0, help="Tables played at the same time; 0: one per core.")
+    ] = 0,
+    replays: Annotated[Path, typer.Option(help="Folder for the replay.")] = Path("replays"),
+    logs: Annotated[Path | None, typer.Option(help="Folder for what each bot printed.")] = None,
+    json: Json = False,
+) -> None:
+    """Play a match between local bots, which run as plain processes of your own."""
+    game = parse_ruleset(ruleset)
+    plan = MatchPlan(
+        game=game,
+        seed=seed_from_text(seed) if seed else secrets.token_bytes(32),
+        boards=boards,
+        entrants=tuple(load_bot_folder(path) for path in bots),
+        settings=TableSettings(control=TimeControl.parse(time), parallel_games=parallel),
+        rotations=rotation_count(game) if rotations is Rotations.FULL else 1,
+    )
+    result = run_async(_play_with_progress(plan, tables or core_count(), quiet=json))
+    path = _store(result, replays)
+    if logs is not None:
+        write_logs(result, logs)
+    found = report(result.replay)
+    if json:
+        print_json(_document(result, found, path))
+    else:
+        _show(result, found, path)
 
 
 def core_count() -> int:

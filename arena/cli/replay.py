@@ -17,59 +17,64 @@ from referee.games.replay import Replay, ReplayGame, dump, states, verify
 File = Annotated[Path, typer.Argument(help="A replay file.")]
 
 
+noun = typer.Typer(help="Look at replays, re-execute them, convert them.", no_args_is_help=True)
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    noun = typer.Typer(help="Look at replays, re-execute them, convert them.", no_args_is_help=True)
     app.add_typer(noun, name="replay")
 
-    @noun.command(name="show")
-    def _show(
-        file: File,
-        game: Annotated[
-            int | None, typer.Option(min=0, help="Show this game (from 0) action by action.")
-        ] = None,
-        *,
-        json: Json = False,
-    ) -> None:
-        """Show what a match was, or one of its games action by action."""
-        replay = replay_files.read(file)
-        if game is None:
-            _show_match(replay, json=json)
-        elif game < len(replay.games):
-            _show_game(replay, replay.games[game], json=json)
-        else:
-            raise InputError(f"the replay holds games 0 to {len(replay.games) - 1}, not {game}")
 
-    @noun.command(name="verify")
-    def _verify(
-        files: Annotated[list[Path], typer.Argument(help="Replay files.")], *, json: Json = False
-    ) -> None:
-        """Re-execute every game from the seed; exit 1 when anything differs."""
-        results = [_verify_file(file) for file in files]
-        if json:
-            print_json({"replays": results})
-        else:
-            for result in results:
-                if result["ok"]:
-                    out.print(f"{result['file']}: {result['games']} games verified", markup=False)
-                else:
-                    complain(f"{result['file']}: {result['error']}")
-        if not all(result["ok"] for result in results):
-            raise typer.Exit(EXIT_FAILED)
+@noun.command(name="show")
+def show(
+    file: File,
+    game: Annotated[
+        int | None, typer.Option(min=0, help="Show this game (from 0) action by action.")
+    ] = None,
+    *,
+    json: Json = False,
+) -> None:
+    """Show what a match was, or one of its games action by action."""
+    replay = replay_files.read(file)
+    if game is None:
+        _show_match(replay, json=json)
+    elif game < len(replay.games):
+        _show_game(replay, replay.games[game], json=json)
+    else:
+        raise InputError(f"the replay holds games 0 to {len(replay.games) - 1}, not {game}")
 
-    @noun.command(name="export")
-    def _export(
-        file: File,
-        output: Annotated[
-            Path | None, typer.Option("--output", "-o", help="A file; stdout without it.")
-        ] = None,
-    ) -> None:
-        """Convert a replay to plain JSON, one game a line."""
-        data = dump(replay_files.read(file))
-        if output is None:
-            typer.echo(data.decode(), nl=False)
-        else:
-            replay_files.write_bytes(output, data)
+
+@noun.command(name="verify")
+def verify_files(
+    files: Annotated[list[Path], typer.Argument(help="Replay files.")], *, json: Json = False
+) -> None:
+    """Re-execute every game from the seed; exit 1 when anything differs."""
+    results = [_verify_file(file) for file in files]
+    if json:
+        print_json({"replays": results})
+    else:
+        for result in results:
+            if result["ok"]:
+                out.print(f"{result['file']}: {result['games']} games verified", markup=False)
+            else:
+                complain(f"{result['file']}: {result['error']}")
+    if not all(result["ok"] for result in results):
+        raise typer.Exit(EXIT_FAILED)
+
+
+@noun.command(name="export")
+def export(
+    file: File,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A file; stdout without it.")
+    ] = None,
+) -> None:
+    """Convert a replay to plain JSON, one game a line."""
+    data = dump(replay_files.read(file))
+    if output is None:
+        typer.echo(data.decode(), nl=False)
+    else:
+        replay_files.write_bytes(output, data)
 
 
 def _verify_file(file: Path) -> dict[str, Any]:
