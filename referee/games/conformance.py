@@ -90,8 +90,11 @@ def _random_game(
     states = [game.start(board)]
     chosen = []
     while actions := states[-1].legal_actions():
+        state = states[-1]
         chosen.append(actions[stream.below(len(actions))])
-        states.append(states[-1].apply(chosen[-1]))
+        states.append(state.apply(chosen[-1]))
+        same = (state.legal_actions(), state.ply) == (actions, len(chosen) - 1)
+        _require(same, state, "an action leaves the old state unchanged")
     return states, tuple(chosen)
 
 
