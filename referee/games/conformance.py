@@ -67,8 +67,11 @@ def playthrough(game: Game, *, seed: bytes) -> str:
         if action is not None:
             lines += _waiting_lines(state, action)
     outcome = states[-1].outcome()
-    _require(outcome is not None, states[-1], "a game without legal actions has an outcome")
-    lines.append(f"outcome {outcome} {states[-1].termination}")
+    if outcome is None:
+        raise ConformanceError(f"{states[-1]!r}: a game without legal actions has an outcome")
+    lines.append(f"points {' '.join(map(str, outcome.points))}")
+    lines.append(f"places {' '.join(map(str, outcome.places))}")
+    lines.append(f"termination {states[-1].termination}")
     return "\n".join(lines) + "\n"
 
 
