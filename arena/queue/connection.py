@@ -1,16 +1,22 @@
 """Connects to Redis or Valkey, and says in one sentence why not."""
 
+import asyncio
 import re
 from datetime import timedelta
 from typing import Any, Final
 
 from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import ExponentialWithJitterBackoff
 from redis.exceptions import RedisError
 
 from arena.errors import InputError
 
 MINIMUM: Final = (7, 0)
 """The oldest version of Redis that the service is tried against; Valkey 7.2 says it is 7.2.4."""
+
+RETRIES: Final = 6
+"""How often a command is repeated on a broken connection: for about two seconds in all."""
 
 
 async def connect(url: str, *, within: timedelta = timedelta(seconds=5)) -> Redis:
@@ -25,14 +31,20 @@ async def connect(url: str, *, within: timedelta = timedelta(seconds=5)) -> Redi
     """
     seconds = within.total_seconds()
     try:
-        redis: Redis = Redis.from_url(url, socket_timeout=seconds, socket_connect_timeout=seconds)
+        redis: Redis = Redis.from_url(
+            url,
+            socket_timeout=seconds,
+            socket_connect_timeout=seconds,
+            retry=Retry(ExponentialWithJitterBackoff(base=0.02, cap=1), retries=RETRIES),
+        )
     except ValueError as error:
         raise InputError(
             f"{_public(url)!r} is no address of a Redis server; possible: redis://HOST:PORT/DB, "
             f"rediss://HOST:PORT/DB, unix:///PATH"
         ) from error
     try:
-        facts: Any = await redis.info("server")
+        async with asyncio.timeout(seconds):
+            facts: Any = await redis.info("server")
     except (RedisError, OSError) as error:
         await redis.aclose()
         raise InputError(

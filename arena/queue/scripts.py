@@ -27,9 +27,13 @@ def source(name: str) -> tuple[str, tuple[str, ...]]:
     """Return a transition's whole Lua text, libraries in front, and the parts of its keys."""
     text = (_LUA / f"{name}.lua").read_text()
     header = dict(_HEADER.findall(text))
-    libraries = [(_LUA / "lib" / f"{each}.lua").read_text() for each in header["USES"].split()]
-    whole = "\n".join([*libraries, text]).replace(_ELO_TABLE, elo.lua_table())
-    return whole, tuple(header["KEYS"].split())
+    libraries = map(library, header["USES"].split())
+    return "\n".join([*libraries, text]), tuple(header["KEYS"].split())
+
+
+def library(name: str) -> str:
+    """Return the text of a file of ``lua/lib``, with the table of expected scores filled in."""
+    return (_LUA / "lib" / f"{name}.lua").read_text().replace(_ELO_TABLE, elo.lua_table())
 
 
 class Scripts:
