@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 
 import typer
 
-import arena.cli.games as games_commands
-import arena.cli.play as play_commands
-import arena.cli.replay as replay_commands
 from arena.cli.console import EXIT_DONE, EXIT_FAILED, EXIT_INPUT, complain
 from arena.errors import ArenaError
 from arena.errors import InputError as ArenaInputError
@@ -23,17 +21,36 @@ SERVER_MODULES = {
 }  # fmt: skip
 """Top-level modules of the `server` extra."""
 
-app = typer.Typer(
-    name="arena",
-    help="Play bots against each other, and run the arena where they are ranked.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-games_commands.register(app)
-play_commands.register(app)
-replay_commands.register(app)
+MODULES = {
+    "games": ("games",),
+    "play": ("play",),
+    "replay": ("replay",),
+}
+"""Each module of this package with the commands that it registers, in the order of the help."""
+
+
+def build(word: str) -> typer.Typer:
+    """Return the command line with the one command that a word names, or with every command.
+
+    Only the named command's module is imported, so that each command starts as fast as it can.
+    """
+    app = typer.Typer(
+        name="arena",
+        help="Play bots against each other, and run the arena where they are ranked.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_keep_the_commands_names)
+    wanted = [module for module, words in MODULES.items() if word in words]
+    for module in wanted or MODULES:
+        import_module(f"arena.cli.{module}").register(app)
+    return app
+
+
+def _keep_the_commands_names() -> None:
+    """Play bots against each other, and run the arena where they are ranked."""
 
 
 def main() -> None:
@@ -43,7 +60,7 @@ def main() -> None:
 
 def _run() -> int:
     try:
-        app()
+        build(sys.argv[1] if len(sys.argv) > 1 else "")()
     except SystemExit as stop:
         # Typer has said what was wrong with the command line, with exit code 2.
         return stop.code if isinstance(stop.code, int) else EXIT_DONE
