@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 import yaml
+from prometheus_client import generate_latest
+
+from arena.metrics import Metrics
 
 METRICS = {
     "arena_matches_total": {"ruleset", "result"},
@@ -89,9 +92,16 @@ def test_prometheus_can_read_the_dashboard(
     assert f"{len(rules)} rules found" in promtool("check", "rules", file)
 
 
-def test_only_metrics_that_exist_are_asked_for() -> None:
+def test_every_process_serves_these_metrics() -> None:
+    """The names that operators build on are the names that are served."""
+    served = re.findall(
+        r"^# TYPE (arena_\w+) ", generate_latest(Metrics().registry).decode(), re.MULTILINE
+    )
+    assert set(served) == METRICS.keys()
+
+
+def test_only_metrics_that_exist_are_asked_for(deploy: Path) -> None:
     """What alerts and panels ask for is what the processes serve, name and label."""
-    deploy = Path(__file__).resolve().parents[2] / "deploy"
     expressions = dashboard_expressions(deploy) + [rule["expr"] for rule in alert_rules(deploy)]
     for expression in expressions:
         found = re.findall(r"arena_[a-z_]+", expression)
