@@ -176,7 +176,7 @@ class PeseKatesh(Game):
 
 
 def _assert_total(points: Sequence[int], task: Task) -> None:
-    assert sum(points) == task.total, (points, task.kind)  # noqa: S101 - P1: an invariant
+    assert sum(points) == task.total, (points, task.kind)  # P1
 
 
 class _Deal:
