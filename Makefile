@@ -98,7 +98,7 @@ clean: ## remove everything that was built
 sample_bots/%/node_modules/done: sample_bots/%/package.json
 	@$(LOCK)
 	cd sample_bots/$*
-	npm ci --silent --no-audit --no-fund
+	npm ci --loglevel=error --no-audit --no-fund >/dev/null
 	touch node_modules/done
 
 # Services are installed but not started: the tests start their own. Debian asks policy-rc.d first.
