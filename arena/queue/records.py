@@ -15,11 +15,12 @@ annulled also the sequence of the annulment (u32).
 import struct
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from itertools import combinations
 from typing import Final
 
 from arena.queue.entries import Annulled, Entered, LogEntry, LoggedResult
-from arena.queue.models import Forfeits, MatchResult, MatchSpec
+from arena.queue.models import SCORE, Forfeits, MatchResult, MatchSpec
 from referee.outcome import ForfeitReason, Termination
 
 FIELD: Final = b"e"
@@ -27,20 +28,26 @@ DIGEST_BYTES: Final = 8
 _TERMINATIONS: Final = tuple(Termination)
 _REASONS: Final = tuple(ForfeitReason)
 _RATED: Final = 1
+_HALF_POINTS: Final = 2
+"""The scores are written as half points over all games, a byte each, instead of in 3 bytes."""
 _SET_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 def encode_body(spec: MatchSpec, result: MatchResult) -> bytes:
     """Return the body of a result: everything but what the commit itself finds out."""
     out = bytearray()
-    out.append(_RATED if spec.rated else 0)
+    games = sum(result.terminations.values())
+    halves = _half_points(result.pair_scores, games)
+    out.append((_RATED if spec.rated else 0) | (_HALF_POINTS if halves else 0))
     out.append(len(spec.entrants))
     for text in (spec.id, "" if spec.flow == "ladder" else spec.flow, *spec.entrants):
         _put_text(out, text)
-    for score in result.pair_scores:
-        out += score.to_bytes(3, "big")
     for termination in _TERMINATIONS:
         _put_number(out, result.terminations.get(termination, 0))
+    if halves:
+        out += bytes(halves)
+    else:
+        out += b"".join(score.to_bytes(3, "big") for score in result.pair_scores)
     _put_number(out, len(result.forfeits))
     for forfeit in result.forfeits:
         out += bytes((forfeit.entrant, _REASONS.index(forfeit.reason)))
@@ -71,20 +78,28 @@ def decode_result(sequence: int, record: bytes) -> LoggedResult:
     seconds, count = struct.unpack_from(">IB", record, 1 + DIGEST_BYTES)
     start = 1 + DIGEST_BYTES + 5
     reader = _Reader(record, start + 4 * count)
-    rated = bool(reader.byte() & _RATED)
+    flags = reader.byte()
     entrants = reader.byte()
     match_id, flow = reader.text(), reader.text()
+    names = tuple(reader.text() for _ in range(entrants))
+    terminations = _without_zeros((each, reader.number()) for each in _TERMINATIONS)
+    games = sum(terminations.values())
+    pairs = combinations(range(entrants), 2)
+    if flags & _HALF_POINTS:
+        pair_scores = tuple(_score(reader.byte(), games) for _ in pairs)
+    else:
+        pair_scores = tuple(reader.score() for _ in pairs)
     return LoggedResult(
         sequence=sequence,
         match_id=match_id,
         flow=flow or "ladder",
         time=_time(seconds),
-        rated=rated,
-        entrants=tuple(reader.text() for _ in range(entrants)),
-        pair_scores=tuple(reader.score() for _ in combinations(range(entrants), 2)),
+        rated=bool(flags & _RATED),
+        entrants=names,
+        pair_scores=pair_scores,
         changes=struct.unpack_from(f">{count}i", record, start),
         digest=record[1 : 1 + DIGEST_BYTES],
-        terminations=_without_zeros((each, reader.number()) for each in _TERMINATIONS),
+        terminations=terminations,
         forfeits=tuple(
             Forfeits(reader.byte(), _REASONS[reader.byte()], reader.number())
             for _ in range(reader.number())
@@ -108,6 +123,20 @@ def decode_done(mark: bytes) -> int:
 def annulled_by(mark: bytes) -> int | None:
     """Return the sequence of the annulment of a ``done`` mark's result, if there is one."""
     return int.from_bytes(mark[8:12], "big") if len(mark) == 12 else None
+
+
+def _half_points(pair_scores: tuple[int, ...], games: int) -> list[int]:
+    """Return the half points that the scores stand for; [] when they do not, or fit no byte."""
+    halves = [round(Fraction(score * 2 * games, SCORE)) for score in pair_scores]
+    exact = games and all(
+        half < 256 and _score(half, games) == score
+        for half, score in zip(halves, pair_scores, strict=True)
+    )
+    return halves if exact else []
+
+
+def _score(half_points: int, games: int) -> int:
+    return round(Fraction(half_points * SCORE, 2 * games))
 
 
 def _time(seconds: int) -> datetime:

@@ -36,7 +36,9 @@ if state.phase == 'cancelled' then
   return {'cancelled'}
 end
 
+-- All reads and computations; the writes follow below. The lists are arguments of one call each.
 local bots, versions, before, after, factors, scores = {}, {}, {}, {}, {}, {}
+local changes, bank, new_ratings, new_scores, new_games = {}, 0, {}, {}, {}
 if rated then
   for i = 1, entrants do
     bots[i], versions[i] = ARGV[6 + i], ARGV[6 + entrants + i]
@@ -52,22 +54,24 @@ if rated then
   end
   after = update(before, scores, factors)
   for i = 1, entrants do
+    local change, rating = after[i] - before[i], integer(after[i])
+    changes[i], bank = struct.pack('>i4', change), bank - change
+    new_ratings[2 * i - 1], new_ratings[2 * i] = bots[i], rating
+    new_scores[2 * i - 1], new_scores[2 * i] = rating, bots[i]
+    new_games[2 * i - 1], new_games[2 * i] = versions[i], integer((games[i] or 0) + 1)
+  end
+
+  for i = 1, entrants do
     if not ratings[i] then
       enter(keys, bots[i])
     end
   end
-end
-
-local changes, bank = {}, 0
-for i = 1, #after do
-  local change = after[i] - before[i]
-  changes[i], bank = struct.pack('>i4', change), bank - change
-  redis.call('HSET', keys.rating, bots[i], integer(after[i]))
-  redis.call('ZADD', keys.ladder, 'XX', integer(after[i]), bots[i])
-  redis.call('HINCRBY', keys.games, versions[i], 1)
-end
-if bank ~= 0 then
-  redis.call('HINCRBY', keys.meta, 'bank', integer(bank))
+  redis.call('HSET', keys.rating, unpack(new_ratings))
+  redis.call('ZADD', keys.ladder, 'XX', unpack(new_scores))
+  redis.call('HSET', keys.games, unpack(new_games))
+  if bank ~= 0 then
+    redis.call('HINCRBY', keys.meta, 'bank', integer(bank))
+  end
 end
 local record = 'r' .. digest .. struct.pack('>I4B', seconds_now(), #after)
   .. table.concat(changes) .. body
