@@ -240,8 +240,8 @@ class QuasenboCore:
         if seat == rules.seats:
             seat = 0
         self.seat = seat
-        self.legal = hands[seat] & rules.match[action]
-        if not self.legal:
+        self.legal = legal = hands[seat] & rules.match[action]
+        if not legal:
             self._draw_until_able()
 
     @property
@@ -275,32 +275,40 @@ class QuasenboCore:
 
     def _commit_quasenbo(self) -> int:
         """Tell it and draw the penalty (Q8, Q16); return the seat's hand."""
-        due = run_length(self.pile, self.rules.suits) - 2 if self.rules.double else 1
-        self.events = (self.events, RUN | self.seat, self.pile)
+        rules = self.rules
+        seat = self.seat
+        log = (self.events, RUN | seat, self.pile)
+        at = self.deck_at
+        if not rules.double and at < len(self.deck):
+            # The usual case, in line: what `_draw` would do.
+            self.events = (log, PENALTY | seat, 1)
+            self.other_events += 2
+            self.deck_at = at + 1
+            self.hands[seat] = hand = self.hands[seat] | rules.card_bits[self.deck[at]]
+            return hand
+        self.events = log
         self.other_events += 1
+        due = run_length(self.pile, rules.suits) - 2 if rules.double else 1
         drawn = self._draw(PENALTY, due, 0)
         # Q12: the run lies in the pile, and all of it but two cards can be recycled.
-        assert drawn == due, "a penalty can always be paid"  # noqa: S101 - a proven invariant
-        return self.hands[self.seat]
+        assert drawn == due, "a penalty can always be paid"
+        return self.hands[seat]
 
     def _draw_until_able(self) -> None:
         """Draw for the seat to act until it can play; a seat that cannot passes (Q6, Q12)."""
         rules = self.rules
         wanted = rules.match[self.pile[0]]
+        self._draw(DRAW, len(rules.deck), wanted)
+        self.legal = self.hands[self.seat] & wanted
         passes = 0
-        while True:
-            self._draw(DRAW, len(rules.deck), wanted)
-            self.legal = self.hands[self.seat] & wanted
-            if self.legal:
-                return
+        while not self.legal:
+            # Nothing is left to draw for anyone.
             self._tell(PASS, 0)
             passes += 1
             # Q13: all but two cards would be in hands, and each suit is on ten cards.
-            assert passes < rules.seats, "some seat can play"  # noqa: S101 - a proven invariant
+            assert passes < rules.seats, "some seat can play"
             self.seat = (self.seat + 1) % rules.seats
             self.legal = self.hands[self.seat] & wanted
-            if self.legal:
-                return
 
     def _draw(self, kind: int, limit: int, wanted: int) -> int:
         """Draw until a card is ``wanted``, ``limit`` are drawn or none is left; return how many.

@@ -10,14 +10,13 @@ from __future__ import annotations
 import hmac
 import re
 from hashlib import sha256
-from struct import Struct
+from struct import unpack
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SEED_BYTES = 32
-_WORDS_OF_BLOCK = Struct(">8I").unpack
 _WORD_VALUES = 1 << 32
 _SHORT = 1 << 16
 _ALWAYS_FAIR = _WORD_VALUES - _SHORT  # for every limit up to _SHORT
@@ -44,7 +43,7 @@ class RandomStream:
 
     def word(self) -> int:
         """Return the next word, 0 to 2**32 - 1."""
-        return (self._words or self._next_block()).pop()
+        return (self._words or self._more_words(1)).pop()
 
     def below(self, limit: int) -> int:
         """Return a number from 0 to ``limit - 1``, each equally likely.
@@ -67,7 +66,7 @@ class RandomStream:
         """Shuffle in place: Fisher-Yates from the last index down to 1, each with `below`."""
         last = len(cards) - 1
         while last > 0:
-            words = self._words or self._next_block()
+            words = self._words or self._more_words((last + 7) // 8)
             if last < _SHORT and max(words) < _ALWAYS_FAIR:
                 # `below`, in line, as long as these words last: it would skip none of them.
                 for _ in range(min(last, len(words))):
@@ -79,10 +78,13 @@ class RandomStream:
                 cards[last], cards[other] = cards[other], cards[last]
                 last -= 1
 
-    def _next_block(self) -> list[int]:
-        block = sha256(self._prefix + self._block.to_bytes(8, "big"))
-        self._block += 1
-        self._words = words = list(_WORDS_OF_BLOCK(block.digest()))
+    def _more_words(self, blocks: int) -> list[int]:
+        """Replace the words, all used, by those of the next blocks; return them, the next last."""
+        numbers = range(self._block, self._block + blocks)
+        self._block += blocks
+        prefix = self._prefix
+        block_bytes = [sha256(prefix + number.to_bytes(8, "big")).digest() for number in numbers]
+        self._words = words = list(unpack(f">{8 * blocks}I", b"".join(block_bytes)))
         words.reverse()
         return words
 
