@@ -137,7 +137,6 @@ class QuasenboCore:
         deck: deck indices in drawing order.
         deck_at: how many of them have been drawn.
         recycles: how many recycles there have been.
-        recycled: how many cards they took from the pile.
         seat: the seat to act; at the end, the seat that acted last.
         legal: the bits of the legal actions; 0 when the game is over.
         plays: how many actions have been applied.
@@ -155,7 +154,6 @@ class QuasenboCore:
         "other_events",
         "pile",
         "plays",
-        "recycled",
         "recycles",
         "rules",
         "seat",
@@ -165,7 +163,6 @@ class QuasenboCore:
     board: Board
     hands: list[int]
     pile: Pile
-    recycled: int
     deck: tuple[int, ...]
     deck_at: int
     recycles: int
@@ -188,7 +185,6 @@ class QuasenboCore:
         core.hands = [sum(map(bits, deck[seat:dealt:seats])) for seat in range(seats)]
         start_card = rules.start_code[deck[dealt]]
         core.pile = (start_card, (rules.floor, None))
-        core.recycled = 0
         core.deck = deck
         core.deck_at = dealt + 1
         core.recycles = core.seat = core.plays = 0
@@ -206,7 +202,6 @@ class QuasenboCore:
         twin.board = self.board
         twin.hands = self.hands.copy()
         twin.pile = self.pile
-        twin.recycled = self.recycled
         twin.deck = self.deck
         twin.deck_at = self.deck_at
         twin.recycles = self.recycles
@@ -244,11 +239,6 @@ class QuasenboCore:
         if not legal:
             self._draw_until_able()
 
-    @property
-    def pile_size(self) -> int:
-        """How many cards the pile holds."""
-        return 1 + self.plays - self.recycled
-
     def pile_codes(self) -> list[int]:
         """Return the codes of the pile's cards from the top, without the floor."""
         codes = []
@@ -280,7 +270,7 @@ class QuasenboCore:
         log = (self.events, RUN | seat, self.pile)
         at = self.deck_at
         if not rules.double and at < len(self.deck):
-            # The usual case, in line: what `_draw` would do.
+            # The usual case, in line: what `_draw_penalty` would do.
             self.events = (log, PENALTY | seat, 1)
             self.other_events += 2
             self.deck_at = at + 1
@@ -288,70 +278,77 @@ class QuasenboCore:
             return hand
         self.events = log
         self.other_events += 1
-        due = run_length(self.pile, rules.suits) - 2 if rules.double else 1
-        drawn = self._draw(PENALTY, due, 0)
-        # Q12: the run lies in the pile, and all of it but two cards can be recycled.
-        assert drawn == due, "a penalty can always be paid"
+        self._draw_penalty(run_length(self.pile, rules.suits) - 2 if rules.double else 1)
         return self.hands[seat]
+
+    def _draw_penalty(self, due: int) -> None:
+        """Draw ``due`` cards; what is drawn before and after a recycle is told apart."""
+        bits = self.rules.card_bits.__getitem__
+        while due:
+            at = self.deck_at
+            drawn = self.deck[at : at + due]
+            if drawn:
+                self.hands[self.seat] += sum(map(bits, drawn))
+                self.deck_at = at + len(drawn)
+                self._tell(PENALTY, len(drawn))
+                due -= len(drawn)
+            if due:
+                recycled = self._recycle()
+                # Q12: the run lies in the pile, and all of it but two cards can be recycled.
+                assert recycled, "a penalty can always be paid"
 
     def _draw_until_able(self) -> None:
         """Draw for the seat to act until it can play; a seat that cannot passes (Q6, Q12)."""
         rules = self.rules
+        card_bits = rules.card_bits
         wanted = rules.match[self.pile[0]]
-        self._draw(DRAW, len(rules.deck), wanted)
-        self.legal = self.hands[self.seat] & wanted
+        hand = self.hands[self.seat]
+        legal = 0
+        while not legal:
+            deck = self.deck
+            at = first = self.deck_at
+            while not legal and at < len(deck):
+                bits = card_bits[deck[at]]
+                at += 1
+                hand |= bits
+                legal = bits & wanted
+            if at > first:
+                self.deck_at = at
+                self.events = (self.events, DRAW | self.seat, at - first)
+                self.other_events += 1
+            if not legal and not self._recycle():
+                break
+        self.hands[self.seat] = hand
+        self.legal = legal
+        if not legal:
+            self._pass_on(wanted)
+
+    def _pass_on(self, wanted: int) -> None:
+        """Pass from seats that cannot play, now that nothing is left to draw (Q12)."""
+        seats = self.rules.seats
         passes = 0
         while not self.legal:
-            # Nothing is left to draw for anyone.
             self._tell(PASS, 0)
             passes += 1
             # Q13: all but two cards would be in hands, and each suit is on ten cards.
-            assert passes < rules.seats, "some seat can play"
-            self.seat = (self.seat + 1) % rules.seats
+            assert passes < seats, "some seat can play"
+            self.seat = (self.seat + 1) % seats
             self.legal = self.hands[self.seat] & wanted
 
-    def _draw(self, kind: int, limit: int, wanted: int) -> int:
-        """Draw until a card is ``wanted``, ``limit`` are drawn or none is left; return how many.
-
-        What was drawn before and after a recycle is told apart, so that the events are in order.
-        """
-        card_bits = self.rules.card_bits
-        hand = self.hands[self.seat]
-        deck = self.deck
-        at = self.deck_at
-        drawn = told = found = 0
-        while drawn < limit and not found:
-            if at == len(deck):
-                if self.pile_size <= 2:
-                    break
-                if drawn > told:
-                    self._tell(kind, drawn - told)
-                    told = drawn
-                deck = self._recycle()
-                at = 0
-            bits = card_bits[deck[at]]
-            at += 1
-            drawn += 1
-            hand |= bits
-            found = bits & wanted
-        self.deck_at = at
-        self.hands[self.seat] = hand
-        if drawn > told:
-            self.events = (self.events, kind | self.seat, drawn - told)
-            self.other_events += 1
-        return drawn
-
-    def _recycle(self) -> tuple[int, ...]:
-        """Make all but the top two cards of the pile the new deck (Q9, Q11); return it."""
+    def _recycle(self) -> bool:
+        """Make all but the top two cards of the pile the new deck (Q9, Q11), if there are more."""
+        top, *below = self.pile_codes()
+        if len(below) <= 1:
+            return False
         card_of = self.rules.card_of
-        top, previous, *rest = self.pile_codes()
+        previous, *rest = below
         cards = [card_of[code] for code in reversed(rest)]
         self.pile = (top, (previous, (self.rules.floor, None)))
-        self.recycled += len(cards)
         self.deck = self.board.recycle(self.recycles, cards)
+        self.deck_at = 0
         self.recycles += 1
         self._tell(RECYCLE, len(cards))
-        return self.deck
+        return True
 
     def _tell(self, kind: int, number: int) -> None:
         self.events = (self.events, kind | self.seat, number)
