@@ -9,11 +9,14 @@ falls.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from referee.errors import InvalidTimeControlError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FREE_PER_TURN = 0.001
 """Seconds of each turn that nobody is charged for: the measured cost of the stream itself."""
@@ -94,14 +97,14 @@ class SeatClock:
     def charge(self, spent: float) -> bool:
         """Charge a turn and add the increment; return False when the flag has fallen.
 
-        A turn within the allowance never fails; what exceeds the bank uses up the margin.
+        A turn within the allowance never fails; what exceeds the bank uses up the margin. A flag
+        that falls changes nothing.
         """
         charged = max(0.0, spent - FREE_PER_TURN)
         if charged > self.bank:
-            self.margin -= charged - self.bank
-            if self.margin < 0:
-                self.bank = 0.0
+            if charged > self.bank + self.margin:
                 return False
+            self.margin -= charged - self.bank
             charged = self.bank
         self.bank += self._increment - charged
         return True

@@ -5,9 +5,12 @@ A bot's fault is a value here; it never leaves the match runner as an exception.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class ForfeitReason(StrEnum):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from referee.clock import TimeControl
 from referee.games.pese_katesh import PeseKateshObservation
 from referee.games.quasenbo import QuasenboObservation
 from referee.outcome import Forfeit, ForfeitReason, Outcome, Termination
 from referee.v1 import referee_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 PROTOCOL = (1, 0)
 """Major and minor version of the protocol spoken here."""
@@ -85,9 +87,7 @@ def fill_turn(  # noqa: PLR0913 -- the fields of one message, on the hot path
         _fill_pese_katesh(turn.pese_katesh, observation)
 
 
-def _fill_pese_katesh(
-    target: pb.PeseKateshObservation, observation: PeseKateshObservation
-) -> None:
+def _fill_pese_katesh(target: pb.PeseKateshObservation, observation: PeseKateshObservation) -> None:
     target.hand.extend(observation.hand)
     target.trick.extend(observation.trick)
     target.leader = observation.leader

@@ -1,31 +1,33 @@
 """The replay of a match: enough to rebuild every state of every game, and to prove the outcome.
 
 A replay is JSON (compression and files lie above). Each game carries a digest of everything but
-times, so that no changed byte passes; `verify` re-executes every game from the match's seed.
+times and sentences, the header another, so that no changed byte passes; `verify` re-executes every
+game from the match's seed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from referee.errors import InputError, InvalidReplayError
 from referee.games.base import Board, Game, State
 from referee.games.random_streams import board_seed
 from referee.games.registry import parse_ruleset
-from referee.outcome import Forfeit, ForfeitReason, Outcome, Termination, places_of
+from referee.games.ruling import entrants_left, rule_on
+from referee.outcome import Forfeit, ForfeitReason, Outcome, Termination
 
 FORMAT = "bot-arena replay"
 VERSION = 1
 SEED_BYTES = 32
 
 
-@dataclass(frozen=True, slots=True)
-class TurnTimes:
+class TurnTimes(NamedTuple):
     """When one turn went where, in microseconds since its game's start.
+
+    A named tuple, since millions are made.
 
     Attributes:
         seat: the seat that was asked; not a time.
@@ -117,38 +119,6 @@ def seed_commitment(seed: bytes) -> str:
     return hashlib.sha256(seed).hexdigest()
 
 
-def rule_on(game: Game, state: State, seats: Sequence[int], forfeits: Iterable[Forfeit]) -> Outcome:
-    """Return a game's outcome, forfeits included.
-
-    Forfeiters rank last, equal among themselves; the others rank by the rules, or share the first
-    place when the game did not reach its end. Nobody left: all tie. Points are the rules' own, 0
-    for every seat when the game did not reach its end.
-
-    Args:
-        game: the game.
-        state: the last state.
-        seats: the entrant in each seat.
-        forfeits: every forfeit of the game.
-    """
-    ruled = state.outcome()
-    out = {seats[forfeit.seat] for forfeit in forfeits}
-    if ruled is not None and not out:
-        return ruled
-    points = ruled.points if ruled is not None else (0,) * game.seats
-    rank = ruled.places if ruled is not None else (1,) * game.seats
-    best = {entrant: rank[seat] for seat, entrant in enumerate(seats)}
-    entrants = sorted(best)
-    last = game.seats + 1
-    places = places_of([-last if entrant in out else -best[entrant] for entrant in entrants])
-    by_entrant = dict(zip(entrants, places, strict=True))
-    return Outcome(points=points, places=tuple(by_entrant[entrant] for entrant in seats))
-
-
-def entrants_left(seats: Sequence[int], forfeits: Iterable[Forfeit]) -> set[int]:
-    """Return the entrants who have not forfeited."""
-    return set(seats) - {seats[forfeit.seat] for forfeit in forfeits}
-
-
 def states(replay: Replay, game: ReplayGame) -> list[State]:
     """Return every state of a game, the first and the last included.
 
@@ -188,16 +158,37 @@ def _verify_game(rules: Game, replay: Replay, game: ReplayGame) -> None:
     where = _name(game)
     if len(game.seats) != rules.seats or set(game.seats) != set(range(rules.entrants)):
         raise InvalidReplayError(f"seats {list(game.seats)} fit no table", where=where)
+    _verify_forfeits(game)
     reached = states(replay, game)
-    for ply, (state, action) in enumerate(zip(reached, game.actions, strict=False)):
-        gone = {game.seats[f.seat] for f in game.forfeits if f.ply <= ply}
-        assert state.seat_to_act is not None
-        if game.seats[state.seat_to_act] in gone and action != state.legal_actions()[0]:
+    plies = zip(reached, game.actions, game.times, strict=False)
+    for ply, (state, action, times) in enumerate(plies):
+        seat = state.seat_to_act
+        if times is not None and times.seat != seat:
             raise InvalidReplayError(
-                f"seat {state.seat_to_act} had forfeited, and the house does not play {action}",
+                f"seat {times.seat} is said to have acted, it was seat {seat}",
+                where=f"{where}, ply {ply}",
+            )
+        gone = {game.seats[f.seat] for f in game.forfeits if f.ply <= ply}
+        if gone and game.seats[seat or 0] in gone and action != state.legal_actions()[0]:
+            raise InvalidReplayError(
+                f"seat {seat} had forfeited, and the house does not play {action}",
                 where=f"{where}, ply {ply}",
             )
     _verify_end(rules, game, reached[-1])
+
+
+def _verify_forfeits(game: ReplayGame) -> None:
+    where = _name(game)
+    plies = [forfeit.ply for forfeit in game.forfeits]
+    if plies != sorted(plies) or not all(0 <= ply <= len(game.actions) for ply in plies):
+        raise InvalidReplayError(f"forfeits at the plies {plies} fit no game", where=where)
+    entrants = []
+    for forfeit in game.forfeits:
+        if not 0 <= forfeit.seat < len(game.seats):
+            raise InvalidReplayError(f"there is no seat {forfeit.seat} to forfeit", where=where)
+        entrants.append(game.seats[forfeit.seat])
+    if len(entrants) != len(set(entrants)):
+        raise InvalidReplayError("an entrant forfeits twice", where=where)
 
 
 def _verify_end(rules: Game, game: ReplayGame, last: State) -> None:
@@ -205,6 +196,8 @@ def _verify_end(rules: Game, game: ReplayGame, last: State) -> None:
     by_forfeit = len(entrants_left(game.seats, game.forfeits)) <= 1
     if last.outcome() is None and not by_forfeit:
         raise InvalidReplayError("the actions stop before the game's end", where=where)
+    if by_forfeit and game.forfeits[-1].ply != len(game.actions):
+        raise InvalidReplayError("the actions go on after the last forfeit", where=where)
     termination = Termination.FORFEIT if last.outcome() is None else last.termination
     if game.termination != termination:
         raise InvalidReplayError(
@@ -237,6 +230,7 @@ def dump(replay: Replay) -> bytes:
         "tier": replay.tier,
         "entrants": replay.entrants,
         "digest": replay.digest(),
+        "header_digest": _header_digest(replay),
     }
     head = json.dumps(header, ensure_ascii=False, separators=(",", ":"))
     games = ",\n".join(
@@ -254,31 +248,31 @@ def load(data: bytes) -> Replay:
     """
     try:
         document = json.loads(data)
-        if document["format"] != FORMAT:
-            raise InvalidReplayError(f"this is not a {FORMAT}")
-        if document["version"] != VERSION:
-            raise InvalidReplayError(
-                f"replay version {document['version']} is not known here; this is version {VERSION}"
-            )
-        replay = Replay(
-            ruleset=document["ruleset"],
-            seed=bytes.fromhex(document["seed"]),
-            time_control=document["time_control"],
-            entrants=tuple(document["entrants"]),
-            games=tuple(_game_from_json(game) for game in document["games"]),
-            tier=document["tier"],
-        )
+        stored = (document["format"], document["version"])
+        replay = _replay_from_json(document) if stored == (FORMAT, VERSION) else None
         digests = [game["digest"] for game in document["games"]]
-        commitment, digest = document["commitment"], document["digest"]
-    except InvalidReplayError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        stored_header = {key: document[key] for key in ("commitment", "digest", "header_digest")}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidReplayError(f"this is not a replay: {error!r}") from error
-    _check_digests(replay, commitment=commitment, digest=digest, digests=digests)
+    if replay is None:
+        raise InvalidReplayError(
+            f"this is {stored[0]!r}, version {stored[1]!r}; "
+            f"known here is {FORMAT!r}, version {VERSION}",
+            where="header",
+        )
+    _check_digests(replay, digests, **stored_header)
     return replay
 
 
-def _check_digests(replay: Replay, *, commitment: str, digest: str, digests: list[str]) -> None:
+def _header_digest(replay: Replay) -> str:
+    """Return 32 hex digits over what `Replay.digest` leaves out, as equal play may differ in it."""
+    content = json.dumps([FORMAT, VERSION, replay.time_control, replay.tier])
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
+def _check_digests(
+    replay: Replay, digests: list[str], *, commitment: str, digest: str, header_digest: str
+) -> None:
     if len(replay.seed) != SEED_BYTES or seed_commitment(replay.seed) != commitment:
         raise InvalidReplayError("the seed does not fit its commitment", where="seed")
     for game, stored in zip(replay.games, digests, strict=True):
@@ -293,6 +287,10 @@ def _check_digests(replay: Replay, *, commitment: str, digest: str, digests: lis
         raise InvalidReplayError(
             "the ruleset, the entrants or the list of games was changed: the digest differs",
             where="header",
+        )
+    if _header_digest(replay) != header_digest:
+        raise InvalidReplayError(
+            "the time control or the tier was changed: the digest differs", where="header"
         )
 
 
@@ -309,33 +307,59 @@ def _game_to_json(game: ReplayGame) -> dict[str, Any]:
             for f in game.forfeits
         ],
         "actions": game.actions,
-        "times": [
-            t and (t.seat, t.ready, t.sent, t.answered, t.applied, t.think, t.charged)
-            for t in game.times
-        ],
+        "times": game.times,
         "digest": game.digest(),
     }
 
 
+def _replay_from_json(document: dict[str, Any]) -> Replay:
+    return Replay(
+        ruleset=_text(document["ruleset"]),
+        seed=bytes.fromhex(document["seed"]),
+        time_control=_text(document["time_control"]),
+        entrants=tuple(map(_text, document["entrants"])),
+        games=tuple(map(_game_from_json, document["games"])),
+        tier=_text(document["tier"]),
+    )
+
+
 def _game_from_json(document: dict[str, Any]) -> ReplayGame:
-    return ReplayGame(
-        board=document["board"],
-        table=document["table"],
-        seats=tuple(document["seats"]),
-        actions=tuple(document["actions"]),
-        times=tuple(times and TurnTimes(*times) for times in document["times"]),
+    game = ReplayGame(
+        board=_number(document["board"]),
+        table=_number(document["table"]),
+        seats=tuple(map(_number, document["seats"])),
+        actions=tuple(map(_text, document["actions"])),
+        times=tuple(times and TurnTimes(*map(_number, times)) for times in document["times"]),
         forfeits=tuple(
             Forfeit(
-                seat=item["seat"],
+                seat=_number(item["seat"]),
                 reason=ForfeitReason(item["reason"]),
-                detail=item["detail"],
-                ply=item["ply"],
+                detail=_text(item["detail"]),
+                ply=_number(item["ply"]),
             )
             for item in document["forfeits"]
         ),
         termination=Termination(document["termination"]),
-        outcome=Outcome(points=tuple(document["points"]), places=tuple(document["places"])),
+        outcome=Outcome(
+            points=tuple(map(_number, document["points"])),
+            places=tuple(map(_number, document["places"])),
+        ),
     )
+    if len(game.times) != len(game.actions):
+        raise ValueError(f"{_name(game)}: {len(game.times)} times, {len(game.actions)} actions")
+    return game
+
+
+def _number(value: object) -> int:
+    if type(value) is not int:
+        raise TypeError(f"{value!r} is not a whole number")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value
 
 
 def without_times(replay: Replay) -> Replay:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from referee.errors import InvalidBotError, InvalidRulesetError
 from referee.games.registry import parse_ruleset
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 MAX_PARALLEL_GAMES = 256
@@ -109,7 +111,11 @@ def _rulesets(document: dict[str, Any], path: Path) -> tuple[str, ...]:
 
 def _parallel_games(document: dict[str, Any], path: Path) -> int:
     count = document.get("parallel_games", 0)
-    if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MAX_PARALLEL_GAMES:
+    if (
+        not isinstance(count, int)
+        or isinstance(count, bool)
+        or not 0 <= count <= MAX_PARALLEL_GAMES
+    ):
         raise InvalidBotError(
             f"{path}/bot.toml: parallel_games must be a number from 1 to {MAX_PARALLEL_GAMES}, "
             f"not {count!r}"

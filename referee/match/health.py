@@ -20,6 +20,9 @@ TOLERANCE = 0.005
 VOID_LAG = 0.100
 """Seconds of lag within one turn from which its time-out is void."""
 
+VOID_SHARE = 0.1
+"""The share of the turn that the lag must reach besides: a busy machine lags a little always."""
+
 _KEPT = 4096
 _PRESSURE = Path("/proc/pressure/cpu")
 
@@ -55,9 +58,11 @@ class LagMonitor:
 
         A lag that is under way counts too: the sample that is due and has not come.
         """
-        lag = sum(
-            max(0.0, min(end, until) - max(start, since)) for since, until in self._spells
-        )
+        lag = 0.0
+        for since, until in reversed(self._spells):
+            if until <= start:
+                break
+            lag += max(0.0, min(end, until) - max(start, since))
         if self._timer is not None and end - self._due > TOLERANCE:
             lag += max(0.0, end - max(start, self._due))
         return lag
@@ -73,6 +78,11 @@ class LagMonitor:
             self._spells.append((self._due, now))
             self.worst = max(self.worst, self.latest)
         self._arm()
+
+
+def excuses(lag: float, *, span: float) -> bool:
+    """Return whether a time-out is void: so much of the ``span`` seconds was the referee's lag."""
+    return lag >= max(VOID_LAG, span * VOID_SHARE)
 
 
 def cpu_pressure() -> float | None:

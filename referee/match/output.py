@@ -12,6 +12,8 @@ FREE_BYTES = 1 << 20
 
 _CHUNK = 64 << 10
 _PAUSE = 0.020
+_LAST_READS = 16
+"""A pipe holds at most 1 MiB, 16 chunks."""
 
 
 class OutputRing:
@@ -73,8 +75,10 @@ class OutputPipe:
         if not self._open:
             return
         self.close_write_end()
-        while self._open and self._read():
-            pass
+        # Bounded: somebody who got away may hold the other end and go on writing.
+        for _ in range(_LAST_READS):
+            if not (self._open and self._read()):
+                break
         self._close_read_end()
 
     def _readable(self) -> None:

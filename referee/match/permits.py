@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class PermitPool:
@@ -46,3 +49,49 @@ class PermitPool:
             self._waiting.popleft()()
         else:
             self.free += 1
+
+
+class Permit:
+    """One bot's hold on a pool.
+
+    Attributes:
+        held: whether the bot may think.
+    """
+
+    def __init__(self, pool: PermitPool, *, granted: Callable[[], None]) -> None:
+        """Hold nothing.
+
+        Args:
+            pool: where the permit comes from.
+            granted: called when the permit comes.
+        """
+        self.held = False
+        self._pool = pool
+        self._granted = granted
+        self._asked = False
+
+    @property
+    def contended(self) -> bool:
+        """Whether somebody waits for a permit of the pool."""
+        return self._pool.contended
+
+    def take(self) -> bool:
+        """Return whether the permit is held; ask for it when it is not."""
+        if not self.held and not self._asked:
+            self._asked = True
+            self._pool.request(self._receive)
+        return self.held
+
+    def let_go(self) -> None:
+        """Give the permit back, or stop waiting for it."""
+        if self._asked:
+            self._asked = False
+            self._pool.withdraw(self._receive)
+        if self.held:
+            self.held = False
+            self._pool.give_back()
+
+    def _receive(self) -> None:
+        self._asked = False
+        self.held = True
+        self._granted()

@@ -10,15 +10,22 @@ import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from referee.match.output import OutputPipe
-from referee.match.sandbox import BotCommand, Sandbox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from referee.match.sandbox import BotCommand, Sandbox
 
 GRACE = 0.5
 """Seconds between SIGTERM and SIGKILL."""
+
+_SCANS = 5
+"""How often stragglers are looked for: one may have forked during the search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +81,15 @@ class BotProcess:
         self._token = command.token
         self._exited = exited
         self._stopping = False
+        self._gone = False
         self._ended = asyncio.Event()
-        self.stdout = OutputPipe()
-        self.stderr = OutputPipe()
-        try:
+        with ExitStack() as on_failure:
+            for descriptor in launch.inherited:
+                on_failure.callback(os.close, descriptor)
+            self.stdout = OutputPipe()
+            on_failure.callback(self.stdout.close)
+            self.stderr = OutputPipe()
+            on_failure.callback(self.stderr.close)
             self._process = subprocess.Popen(
                 launch.argv,
                 cwd=launch.folder,
@@ -88,16 +100,22 @@ class BotProcess:
                 pass_fds=launch.inherited,
                 start_new_session=True,
             )
+            on_failure.pop_all()
+        self.stdout.close_write_end()
+        self.stderr.close_write_end()
+        for descriptor in launch.inherited:
+            os.close(descriptor)
+        self._watch()
+
+    def _watch(self) -> None:
+        try:
+            self._pidfd = os.pidfd_open(self.pid)
         except OSError:
+            self._signal_group(signal.SIGKILL)
+            self._process.wait()
             self.stdout.close()
             self.stderr.close()
             raise
-        finally:
-            self.stdout.close_write_end()
-            self.stderr.close_write_end()
-            for descriptor in launch.inherited:
-                os.close(descriptor)
-        self._pidfd = os.pidfd_open(self.pid)
         asyncio.get_running_loop().add_reader(self._pidfd, self._reap)
 
     @property
@@ -126,7 +144,9 @@ class BotProcess:
             await self.wait(grace)
         self._signal_group(signal.SIGKILL)
         await self._ended.wait()
-        _end_stragglers(self.pid, self._token)
+        if not self._gone:
+            self._end_stragglers()
+            self._gone = True
         self.stdout.close()
         self.stderr.close()
         assert self.report is not None
@@ -138,9 +158,22 @@ class BotProcess:
         self._signal_group(signal.SIGKILL)
 
     def _signal_group(self, number: signal.Signals) -> None:
-        # The group's id is ours until the group is empty, even after its leader was reaped.
+        # The group's id is ours until the group is empty, even after its leader was reaped. Once
+        # everybody was ended, it may be anybody's.
+        if self._gone:
+            return
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, number)
+
+    def _end_stragglers(self) -> None:
+        """Kill what the process left behind: its session, and whatever carries its token.
+
+        A bot that hides from both is what the sandbox is for.
+        """
+        mark = f"ARENA_BOT_TOKEN={self._token}".encode()
+        for _ in range(_SCANS):
+            if not _kill_stragglers(self.pid, mark):
+                break
 
     def _reap(self) -> None:
         pid, status, usage = os.wait4(self.pid, os.WNOHANG)
@@ -160,16 +193,15 @@ class BotProcess:
         self._exited(self)
 
 
-def _end_stragglers(session: int, token: str) -> None:
-    """Kill what a process left behind: its session, and whatever carries its token.
-
-    A bot that hides from both is what the sandbox is for.
-    """
-    mark = f"ARENA_BOT_TOKEN={token}".encode()
+def _kill_stragglers(session: int, mark: bytes) -> bool:
+    """Kill whatever is in a session or carries a mark in its environment; return whether any."""
+    found = False
     for entry in os.scandir("/proc"):
         if entry.name.isdecimal() and _belongs(int(entry.name), session, mark):
+            found = True
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(int(entry.name), signal.SIGKILL)
+    return found
 
 
 def _belongs(pid: int, session: int, mark: bytes) -> bool:

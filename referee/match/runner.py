@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from referee.errors import InputError
-from referee.games import Game
 from referee.games.replay import Replay, ReplayGame
 from referee.match.boards import rotation_count
-from referee.match.bot_folder import BotFolder
 from referee.match.health import LagMonitor
 from referee.match.permits import PermitPool
-from referee.match.sandbox import Sandbox
 from referee.match.table import ProcessRecord, Table, TableResult, TableSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from referee.games import Game
+    from referee.match.bot_folder import BotFolder
+    from referee.match.sandbox import Sandbox
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,14 @@ import os
 import shutil
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from referee.errors import InvalidBotError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 MEMORY_BYTES = 1 << 30
 OPEN_FILES = 128

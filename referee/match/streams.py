@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import grpc
 
-from referee.match.session import Session
+if TYPE_CHECKING:
+    from referee.match.session import Session
 
 METHOD_SERVICE = "referee.v1.RefereeService"
 TOKEN_KEY = "arena-bot-token"  # noqa: S105 -- the name of a header, not a secret
@@ -34,25 +36,28 @@ class StreamServer:
             sessions: by the token that claims them.
         """
         self._unclaimed = dict(sessions)
-        self._folder = Path(tempfile.mkdtemp(prefix="arena-"))
         self._server = grpc.aio.server(options=_OPTIONS)
-        handler = grpc.stream_stream_rpc_method_handler(self._play)
+        # Without a deserializer: a session judges the length of the bytes before it parses them.
+        handler: grpc.RpcMethodHandler[bytes, bytes] = grpc.stream_stream_rpc_method_handler(
+            self._play
+        )
         self._server.add_generic_rpc_handlers(
             (grpc.method_handlers_generic_handler(METHOD_SERVICE, {"Play": handler}),)
         )
-        self._sockets = {}
-        for number, token in enumerate(sessions):
-            seat_folder = self._folder / str(number)
-            seat_folder.mkdir(mode=0o700)
-            self._sockets[token] = seat_folder / "s"
-            self._server.add_insecure_port(f"unix:{self._sockets[token]}")
+        self._folder = Path(tempfile.mkdtemp(prefix="arena-"))
+        self._sockets = {
+            token: self._folder / str(number) / "s" for number, token in enumerate(sessions)
+        }
 
     def socket(self, token: str) -> Path:
         """Return the socket of the process that holds a token."""
         return self._sockets[token]
 
     async def start(self) -> None:
-        """Accept streams."""
+        """Accept streams; `stop` is due even when this fails."""
+        for path in self._sockets.values():
+            path.parent.mkdir(mode=0o700)
+            self._server.add_insecure_port(f"unix:{path}")
         await self._server.start()
 
     async def stop(self) -> None:

@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from referee import wire
-from referee.outcome import Forfeit, Outcome, Termination
 
 if TYPE_CHECKING:
     from referee.clock import TimeControl
+    from referee.outcome import Forfeit, Outcome, Termination
     from referee.v1 import referee_pb2 as pb
 
 
@@ -146,11 +146,13 @@ class Bot(ABC):
     def act(self, turn: Turn) -> str:
         """Return one of ``turn.legal_actions``; the clock runs."""
 
-    def prepare(self, welcome: Welcome) -> None:
+    # The methods below are empty on purpose: a bot overrides those that it needs.
+
+    def prepare(self, welcome: Welcome) -> None:  # noqa: B027 -- optional
         """Get ready, outside every clock; the start-up limit is ten seconds."""
 
-    def game_started(self, start: GameStart) -> None:
+    def game_started(self, start: GameStart) -> None:  # noqa: B027 -- optional
         """Hear that a game starts."""
 
-    def game_over(self, end: GameEnd) -> None:
+    def game_over(self, end: GameEnd) -> None:  # noqa: B027 -- optional
         """Hear that a game ended."""

@@ -6,14 +6,17 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
 
 import grpc
 
 from referee import wire
 from referee.sdk.bot import Bot, GameEnd, GameStart, Turn, Welcome
 from referee.v1 import referee_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _METHOD = "/referee.v1.RefereeService/Play"
 _SWITCH_INTERVAL = 0.0005
@@ -29,8 +32,7 @@ def run(bot: Bot) -> None:
     token = os.environ.get("ARENA_BOT_TOKEN")
     if not address or token is None:
         sys.exit(
-            "This is a bot: the arena starts it. "
-            "Try: arena play quasenbo THIS_FOLDER THIS_FOLDER"
+            "This is a bot: the arena starts it. Try: arena play quasenbo THIS_FOLDER THIS_FOLDER"
         )
     sys.setswitchinterval(_SWITCH_INTERVAL)
     with grpc.insecure_channel(address) as channel:
@@ -45,9 +47,16 @@ def run(bot: Bot) -> None:
         try:
             _Conversation(bot, outbox).hold(stream)
         except grpc.RpcError as error:
-            sys.exit(f"The referee ended the stream: {error.code().name} {error.details()}")  # type: ignore[attr-defined]
+            why = (
+                f"{error.code().name} {error.details()}" if isinstance(error, grpc.Call) else error
+            )
+            sys.exit(f"The stream to the referee ended: {why}")
         finally:
             outbox.end()
+
+
+def _reason(error: grpc.RpcError) -> str:
+    return f"{error.code().name} {error.details()}" if isinstance(error, grpc.Call) else str(error)
 
 
 def _hello(bot: Bot) -> pb.Hello:
@@ -162,4 +171,9 @@ class _Conversation:
             before = time.perf_counter()
             action = act(Turn(turn, self._starts[turn.game], self._welcome))
             elapsed = time.perf_counter() - before
+            if not isinstance(action, str):
+                raise TypeError(
+                    f"act returned {action!r}, a {type(action).__name__}; "
+                    "it must return a text, one of turn.legal_actions"
+                )
             answer(turn.game, turn.ply, action, int(elapsed * 1e6))

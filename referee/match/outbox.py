@@ -1,0 +1,199 @@
+"""What one bot is sent: letters, news of games, and turns once it may think."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from typing import TYPE_CHECKING
+
+import grpc
+import grpc.aio
+
+from referee import wire
+from referee.match.permits import Permit, PermitPool
+from referee.v1 import referee_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from referee.match.owed import OwedTurns
+    from referee.match.turns import OpenTurn
+    from referee.outcome import Forfeit, Outcome, Termination
+
+NEWS_DELAY = 0.050
+"""Seconds that starts and ends of games wait for turns to travel with."""
+
+
+class Outbox:
+    """Collects what one bot is to be sent, and writes it, one message at a time."""
+
+    def __init__(
+        self,
+        owed: OwedTurns,
+        *,
+        permits: PermitPool,
+        guard: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        """Create it inside the running loop.
+
+        Args:
+            owed: takes the turns that are written.
+            permits: turns wait for one of these.
+            guard: a context in which an exception is our own fault.
+        """
+        self._owed = owed
+        self._guard = guard
+        self._loop = asyncio.get_running_loop()
+        self._wake = asyncio.Event()
+        self._permit = Permit(permits, granted=self._wake.set)
+        self._letters: deque[pb.PlayResponse] = deque()
+        self._news = pb.PlayResponse()
+        self._has_news = False
+        self._news_timer: asyncio.TimerHandle | None = None
+        self._waiting: deque[OpenTurn] = deque()
+        self._closed = False
+
+    def post(self, letter: pb.PlayResponse) -> None:
+        """Send a message; news that waits goes first."""
+        self._letters.append(letter)
+        self._wake.set()
+
+    def game_starts(self, *, game: int, seat: int, seed: bytes) -> None:
+        """Tell that a game starts."""
+        self._news.turns.games_started.add(game=game, seat=seat, seed=seed)
+        self._note_news()
+
+    def game_ends(
+        self,
+        *,
+        game: int,
+        termination: Termination,
+        outcome: Outcome,
+        forfeits: tuple[Forfeit, ...],
+    ) -> None:
+        """Tell that a game is over."""
+        wire.fill_game_over(
+            self._news.turns.games_over.add(),
+            game=game,
+            termination=termination,
+            outcome=outcome,
+            forfeits=forfeits,
+        )
+        self._note_news()
+
+    def ask(self, turn: OpenTurn) -> None:
+        """Send a turn as soon as the bot has a permit to think."""
+        self._waiting.append(turn)
+        self._wake.set()
+
+    def drop(self, game: int) -> None:
+        """Do not send a game's turn."""
+        for turn in self._waiting:
+            if turn.game == game:
+                turn.live = False
+
+    def settle(self) -> None:
+        """After answers: give an unused permit back, and see what may be sent next."""
+        if not self._owed.turns and (self._permit.contended or not self._waiting):
+            self._permit.let_go()
+        if self._waiting:
+            self._wake.set()
+
+    def clear(self) -> None:
+        """Send no turns and no news any more; letters only."""
+        self._waiting.clear()
+        self._stop_news_timer()
+        self._permit.let_go()
+
+    def close(self) -> None:
+        """Send nothing more."""
+        self._closed = True
+        self.clear()
+        self._wake.set()
+
+    async def write(self, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
+        """Write what is ready until the outbox is closed; a blocked write is never cancelled."""
+        try:
+            while not self._closed:
+                await self._wake.wait()
+                self._wake.clear()
+                while (data := self._next()) is not None:
+                    await context.write(data)
+        except (grpc.aio.BaseError, grpc.RpcError):
+            # The stream is gone; the reader sees its end and says so.
+            return
+
+    def _next(self) -> bytes | None:
+        """Return the next message to write, or None."""
+        with self._guard():
+            return self._compose()
+        return None
+
+    def _compose(self) -> bytes | None:
+        if self._closed:
+            return None
+        if self._may_send_turns():
+            message = self._take_news()
+            turns = self._add_turns(message.turns)
+            data = message.SerializeToString()
+            # Stamped after the work and before the write, so that the bot pays for neither.
+            self._owed.sent(turns, time.monotonic())
+            return data
+        if self._has_news and (self._news_timer is None or self._letters):
+            return self._take_news().SerializeToString()
+        return self._letters.popleft().SerializeToString() if self._letters else None
+
+    def _may_send_turns(self) -> bool:
+        waiting = self._waiting
+        owed = self._owed.turns
+        while waiting and not waiting[0].live:
+            waiting.popleft()
+        if not waiting:
+            if not owed:
+                # The turn that the permit was asked for died while it waited.
+                self._permit.let_go()
+            return False
+        if self._owed.stalling:
+            return False
+        if owed and (len(waiting) < len(owed) or self._permit.contended):
+            # The bot has enough to do: what waits goes out in fewer, larger messages.
+            return False
+        return self._permit.take()
+
+    def _add_turns(self, turns: pb.Turns) -> list[OpenTurn]:
+        live = [turn for turn in self._waiting if turn.live]
+        self._waiting.clear()
+        add = turns.turns.add
+        for turn in live:
+            wire.fill_turn(
+                add(),
+                game=turn.game,
+                ply=turn.ply,
+                time_left=turn.clock.bank,
+                legal_actions=turn.legal_actions,
+                events=turn.events,
+                observation=turn.observation,
+            )
+        return live
+
+    def _take_news(self) -> pb.PlayResponse:
+        news, self._news, self._has_news = self._news, pb.PlayResponse(), False
+        self._stop_news_timer()
+        return news
+
+    def _note_news(self) -> None:
+        """News travels with the next turns; alone only when there are none for a while."""
+        self._has_news = True
+        if self._news_timer is None:
+            self._news_timer = self._loop.call_later(NEWS_DELAY, self._news_overdue)
+
+    def _news_overdue(self) -> None:
+        self._news_timer = None
+        self._wake.set()
+
+    def _stop_news_timer(self) -> None:
+        if self._news_timer is not None:
+            self._news_timer.cancel()
+            self._news_timer = None

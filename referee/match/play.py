@@ -1,0 +1,212 @@
+"""One game in progress: whose turn it is, what was done when, who forfeited."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from referee.clock import SeatClock
+from referee.errors import IllegalActionError, InvalidActionError
+from referee.games.replay import ReplayGame, TurnTimes
+from referee.games.ruling import entrants_left, rule_on
+from referee.match.turns import OpenTurn
+from referee.outcome import Forfeit, ForfeitReason, Termination
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from referee.games import Game, State
+    from referee.match.chair import Chair
+    from referee.match.settings import TableSettings
+
+DETAIL_LIMIT = 300
+"""Characters of a forfeit's sentence: a bot may answer with tens of thousands."""
+
+
+class Play:
+    """One game in progress. It waits for at most one turn.
+
+    Attributes:
+        board: the board's index, which is also the game's number at the table.
+        seats: the entrant in each seat.
+        chairs: the process in each seat.
+        over: whether the game has ended.
+    """
+
+    __slots__ = (
+        "_actions",
+        "_asks_forced",
+        "_begun",
+        "_clocks",
+        "_ended",
+        "_forfeits",
+        "_game",
+        "_gone",
+        "_seen",
+        "_state",
+        "_times",
+        "_turn",
+        "board",
+        "chairs",
+        "over",
+        "seats",
+    )
+
+    def __init__(  # noqa: PLR0913 -- assembled in one place, the table
+        self,
+        game: Game,
+        state: State,
+        *,
+        board: int,
+        seats: tuple[int, ...],
+        chairs: Sequence[Chair],
+        settings: TableSettings,
+        ended: Callable[[Play], None],
+    ) -> None:
+        """Prepare a game; `begin` starts it.
+
+        Args:
+            game: the rules.
+            state: the first state.
+            board: the board's index.
+            seats: the entrant in each seat.
+            chairs: the process in each seat.
+            settings: the clock, and whether forced turns are asked.
+            ended: called once, when the game is over.
+        """
+        self._game = game
+        self._state = state
+        self.board = board
+        self.seats = seats
+        self.chairs = chairs
+        self.over = False
+        self._asks_forced = settings.asks_forced
+        self._ended = ended
+        self._clocks = [SeatClock(settings.control) for _ in seats]
+        self._seen = [0] * len(seats)
+        self._actions: list[str] = []
+        self._times: list[TurnTimes | None] = []
+        self._forfeits: list[Forfeit] = []
+        self._gone: set[int] = set()
+        self._turn: OpenTurn | None = None
+        self._begun = time.monotonic()
+
+    def begin(self) -> None:
+        """Count out those whose process is gone already, then ask the first seat."""
+        for seat, chair in enumerate(self.chairs):
+            if chair.failure is not None:
+                self._note_forfeit(seat, *chair.failure)
+        if self._is_decided():
+            self._finish()
+        else:
+            self._advance()
+
+    def answer(self, turn: OpenTurn, text: str) -> InvalidActionError | IllegalActionError | None:
+        """Parse, judge and apply the answer to the open turn.
+
+        Returns:
+            Why the text is no legal action, and then nothing has changed.
+        """
+        try:
+            self._state = self._state.apply(text)
+        except (InvalidActionError, IllegalActionError) as error:
+            return error
+        begun = self._begun
+        self._turn = None
+        self._actions.append(text)
+        self._times.append(
+            TurnTimes(
+                turn.seat,
+                int((turn.ready - begun) * 1e6),
+                int((turn.sent - begun) * 1e6),
+                int((turn.arrival - begun) * 1e6),
+                int((time.monotonic() - begun) * 1e6),
+                turn.think_us,
+                int(turn.charged * 1e6),
+            )
+        )
+        self._advance()
+        return None
+
+    def forfeit(self, seat: int, reason: ForfeitReason, detail: str) -> None:
+        """Let a seat lose; the game goes on while two entrants are left."""
+        if self.over or self.seats[seat] in self._gone:
+            return
+        self._note_forfeit(seat, reason, detail)
+        if self._is_decided():
+            self._finish()
+        elif self._turn is not None and self.seats[self._turn.seat] in self._gone:
+            self._let_turn_go()
+            self._advance()
+
+    def forfeit_chair(self, chair: Chair) -> None:
+        """Let the entrant of a process that failed lose."""
+        if chair.failure is not None:
+            self.forfeit(self.chairs.index(chair), *chair.failure)
+
+    def record(self, table: int) -> ReplayGame:
+        """Return the game that is over, as a replay holds it."""
+        return ReplayGame(
+            board=self.board,
+            table=table,
+            seats=self.seats,
+            actions=tuple(self._actions),
+            times=tuple(self._times),
+            forfeits=tuple(self._forfeits),
+            termination=self._state.termination or Termination.FORFEIT,
+            outcome=rule_on(self._game, self._state, self.seats, self._forfeits),
+        )
+
+    def _advance(self) -> None:
+        """Play on until a bot must be asked, or the game is over."""
+        state = self._state
+        while (seat := state.seat_to_act) is not None:
+            legal = state.legal_actions()
+            if (len(legal) > 1 or self._asks_forced) and self.seats[seat] not in self._gone:
+                self._state = state
+                self._ask(seat, legal)
+                return
+            # A forced action, or the house plays the seat of one who forfeited.
+            self._actions.append(legal[0])
+            self._times.append(None)
+            state = state.apply(legal[0])
+        self._state = state
+        self._finish()
+
+    def _ask(self, seat: int, legal: tuple[str, ...]) -> None:
+        state = self._state
+        self._turn = turn = OpenTurn(
+            self,
+            game=self.board,
+            seat=seat,
+            ply=state.ply,
+            clock=self._clocks[seat],
+            legal_actions=legal,
+            events=state.events_since(self._seen[seat]),
+            observation=state.observe(seat),
+            ready=time.monotonic(),
+        )
+        self._seen[seat] = state.event_count
+        self.chairs[seat].session.ask(turn)
+
+    def _note_forfeit(self, seat: int, reason: ForfeitReason, detail: str) -> None:
+        if self.seats[seat] in self._gone:
+            return
+        self._gone.add(self.seats[seat])
+        if len(detail) > DETAIL_LIMIT:
+            detail = f"{detail[:DETAIL_LIMIT]}..."
+        self._forfeits.append(Forfeit(seat=seat, reason=reason, detail=detail, ply=self._state.ply))
+
+    def _is_decided(self) -> bool:
+        return len(entrants_left(self.seats, self._forfeits)) <= 1
+
+    def _let_turn_go(self) -> None:
+        if self._turn is not None:
+            self._turn.live = False
+            self._turn = None
+
+    def _finish(self) -> None:
+        if not self.over:
+            self.over = True
+            self._let_turn_go()
+            self._ended(self)
