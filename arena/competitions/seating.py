@@ -5,17 +5,17 @@ from itertools import permutations
 
 
 class Seating:
-    """Counts who sat where, and seats each next table where its entrants sat least."""
+    """Counts who sat where, and finds the order in which a next table's entrants sat least."""
 
     def __init__(self) -> None:
         self._sat: dict[tuple[int, int], int] = {}
 
     def turn(self, table: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the table turned, keeping who sits across and beside whom, and count it."""
+        """Return the table turned, keeping who sits across and beside whom."""
         return self._best(table[at:] + table[:at] for at in range(len(table)))
 
     def arrange(self, table: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the table in the best of all orders, and count it."""
+        """Return the table in the best of all orders."""
         return self._best(permutations(table))
 
     def imbalance(self, entrant: int) -> int:
@@ -30,9 +30,7 @@ class Seating:
 
     def _best(self, orders: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
         # Among equals the first is taken, so the choice depends on nothing but the history.
-        best = min(orders, key=self._used)
-        self.count(best)
-        return best
+        return min(orders, key=self._used)
 
     def _used(self, order: tuple[int, ...]) -> tuple[int, int]:
         counts = [self._sat.get((entrant, seat), 0) for seat, entrant in enumerate(order)]

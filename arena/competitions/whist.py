@@ -21,6 +21,7 @@ powers of a root; I. Anderson, "Combinatorial Designs and Tournaments" (1997), f
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import combinations
 from random import Random
 from typing import Final
@@ -44,6 +45,10 @@ _STARTERS: Final[dict[int, list[Table]]] = {
         *((INFINITY, 3, 16, 14), (6, 21, 11, 12), (2, 9, 15, 1)),
         *((19, 4, 0, 7), (20, 17, 13, 18), (10, 22, 8, 5)),
     ],
+    25: [
+        *((24, 11, 21, 17), (1, 10, 12, 23), (5, 9, 3, 2)),
+        *((6, 14, 22, 4), (13, 19, 8, 18), (16, 7, 20, 15)),
+    ],
 }
 
 _ANNEALING_STEPS: Final = 20_000
@@ -65,8 +70,20 @@ def rounds(n: int, *, seed: int = 0) -> list[list[Table]]:
     """
     if n < 4:
         raise InputError(f"four at a table needs four entrants or more, not {n}")
+    return [list(tables) for tables in _seated(n, seed)]
+
+
+# The annealing takes half a second, and a schedule is asked for at every step of a competition.
+@lru_cache(maxsize=64)
+def _seated(n: int, seed: int) -> tuple[tuple[Table, ...], ...]:
     seating = Seating()
-    return [[seating.turn(table) for table in tables] for tables in _unseated(n, seed)]
+    seated = []
+    for tables in _unseated(n, seed):
+        turned = tuple(seating.turn(table) for table in tables)
+        for table in turned:
+            seating.count(table)
+        seated.append(turned)
+    return tuple(seated)
 
 
 def is_exact(n: int) -> bool:
