@@ -14,3 +14,11 @@ class InputError(ArenaError, ValueError):
 
     Exit code 2 on the command line, ``INVALID_ARGUMENT`` over gRPC, 400 over HTTP.
     """
+
+
+class NotFoundError(InputError):
+    """There is nothing of that name; ``NOT_FOUND`` over gRPC, 404 over HTTP."""
+
+
+class PreconditionError(InputError):
+    """The thing is there, but its state forbids the call; ``FAILED_PRECONDITION``, 409."""

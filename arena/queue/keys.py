@@ -27,12 +27,8 @@ ARENA_KEYS: Final = (
     "ladders",  # SET of rulesets
     "share",  # HASH ruleset -> finish tag of the sharing between ladders; "" -> virtual time
     "leader",  # HASH: holder, epoch, deadline
-    "bots",  # HASH name -> JSON
-    "versions",  # HASH version -> JSON
-    "digests",  # HASH "name sha256" -> version
-    "owners",  # HASH owner -> JSON
 )
-"""The parts of the keys that belong to no ladder."""
+"""The parts of the queues' keys that belong to no ladder."""
 
 
 def ladder_key(ruleset: str, part: str) -> str:

@@ -1,0 +1,271 @@
+"""Keeps what is too large for Redis: bot folders, replays, logs and old results.
+
+The archive is a folder or any place that fsspec reaches (S3, GCS). Whatever is put appears whole or
+not at all, and putting the same again changes nothing. All methods block; call them in a thread.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import fsspec
+import zstandard
+
+from arena import bot_files
+from arena.errors import ArenaError, InputError, NotFoundError
+
+KINDS: Final = ("bots", "replays", "logs", "results")
+"""What the archive holds, by top folder."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9@._-]{0,119}")
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_RULESET: Final = re.compile(r"[a-z0-9-]+(:[a-z0-9_-]+=[a-z0-9_-]+(,[a-z0-9_-]+=[a-z0-9_-]+)*)?")
+_LEVEL: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How much the archive holds of a kind."""
+
+    files: int
+    size_bytes: int
+
+
+def slug(ruleset: str) -> str:
+    """Return the name of a ruleset's folder.
+
+    >>> slug("quasenbo:double=yes,players=3")
+    'quasenbo.double-yes.players-3'
+    """
+    if not _RULESET.fullmatch(ruleset):
+        raise InputError(f"{ruleset!r} is no canonical ruleset, such as quasenbo:players=3")
+    return ruleset.replace(":", ".").replace(",", ".").replace("=", "-")
+
+
+class Archive:
+    """An archive at a URL.
+
+    Args:
+        url: a folder, or an fsspec URL such as ``s3://bucket/arena``.
+        cache: a folder of this machine, where bots are unpacked.
+        upload_bytes: the largest bot folder that is taken.
+
+    Every method raises `ArenaError` when the archive does not answer or is full.
+    """
+
+    def __init__(self, url: str, *, cache: Path, upload_bytes: int = 50 << 20) -> None:
+        try:
+            self._files, self._root = fsspec.core.url_to_fs(url)
+        except (ValueError, ImportError) as error:
+            raise InputError(f"archive_url {url!r}: {error}") from error
+        self._is_local = isinstance(self._files, fsspec.get_filesystem_class("file"))
+        self._url = url
+        self._cache = cache
+        self._upload_bytes = upload_bytes
+
+    def put_bot(self, folder: Path) -> str:
+        """Store a bot's folder; return its digest, 64 hex digits.
+
+        The digest is of names, contents and executable bits alone, not of times and owners.
+
+        Raises:
+            InputError: the folder is too large, or holds what a bot must not hold.
+        """
+        data = bot_files.pack(folder, limit_bytes=self._upload_bytes)
+        digest = hashlib.sha256(data).hexdigest()
+        path = self._bot_path(digest)
+        if not self._exists(path):
+            self._put(path, zstandard.ZstdCompressor(level=_LEVEL).compress(data))
+        return digest
+
+    def has_bot(self, digest: str) -> bool:
+        """Return whether a bot's folder of this digest is stored."""
+        return self._exists(self._bot_path(digest))
+
+    def unpack_bot(self, digest: str) -> Path:
+        """Return a folder of this machine that holds the bot; unpacked once, then reused.
+
+        Raises:
+            NotFoundError: no bot of this digest is stored.
+            ArenaError: what is stored is damaged.
+        """
+        target = self._cache / digest
+        if target.is_dir():
+            return target
+        compressed = self._get(self._bot_path(digest), f"bot folder {digest}")
+        data = _decompress(compressed, f"bot folder {digest}")
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise ArenaError(f"the archive's bot folder {digest} is damaged")
+        self._cache.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(dir=self._cache, prefix="unpacking-"))
+        try:
+            bot_files.unpack(data, fresh)
+            fresh.chmod(0o755)  # bots run as another user
+            fresh.rename(target)
+        except OSError:
+            # Another process was faster: a folder that is not empty cannot be replaced.
+            shutil.rmtree(fresh, ignore_errors=True)
+            if not target.is_dir():
+                raise
+        return target
+
+    def put_replay(self, ruleset: str, match_id: str, data: bytes) -> None:
+        """Store a match's replay file, replacing an earlier one of the same match."""
+        self._put(self._match_path("replays", ruleset, f"{match_id}.replay"), data)
+
+    def get_replay(self, ruleset: str, match_id: str) -> bytes:
+        """Return a match's replay file.
+
+        Raises:
+            NotFoundError: there is none, or it was removed to make room.
+        """
+        path = self._match_path("replays", ruleset, f"{match_id}.replay")
+        return self._get(path, f"replay of {match_id}")
+
+    def has_replay(self, ruleset: str, match_id: str) -> bool:
+        """Return whether a match's replay is stored."""
+        return self._exists(self._match_path("replays", ruleset, f"{match_id}.replay"))
+
+    def put_log(self, ruleset: str, match_id: str, name: str, data: bytes) -> None:
+        """Store what a process printed in a match; ``name`` tells which one, ``t0-e1``."""
+        path = self._match_path("logs", ruleset, f"{match_id}.{_checked(name)}.log.zst")
+        self._put(path, zstandard.ZstdCompressor(level=_LEVEL).compress(data))
+
+    def get_log(self, ruleset: str, match_id: str, name: str) -> bytes:
+        """Return what `put_log` stored.
+
+        Raises:
+            NotFoundError: there is none, or it was removed to make room.
+        """
+        path = self._match_path("logs", ruleset, f"{match_id}.{_checked(name)}.log.zst")
+        what = f"log {name} of {match_id}"
+        return _decompress(self._get(path, what), what)
+
+    def put_results(self, ruleset: str, *, first: int, last: int, lines: bytes) -> None:
+        """Store log entries ``first``..``last`` of a ladder, as JSON lines."""
+        path = self._match_path("results", ruleset, f"{first:012d}-{last:012d}.jsonl.zst")
+        self._put(path, zstandard.ZstdCompressor(level=_LEVEL).compress(lines))
+
+    def results_segments(self, ruleset: str) -> list[tuple[int, int]]:
+        """Return first and last sequence of every stored segment, in order."""
+        names = [path.rpartition("/")[2] for path, _, _ in self._list(f"results/{slug(ruleset)}")]
+        pairs = (name.partition(".")[0].split("-") for name in names if name.endswith(".zst"))
+        return sorted((int(first), int(last)) for first, last in pairs)
+
+    def get_results(self, ruleset: str, *, first: int, last: int) -> bytes:
+        """Return the JSON lines of a segment."""
+        path = self._match_path("results", ruleset, f"{first:012d}-{last:012d}.jsonl.zst")
+        what = f"entries {first} to {last} of {ruleset}"
+        return _decompress(self._get(path, what), what)
+
+    def usage(self) -> dict[str, Usage]:
+        """Return how much the archive holds, by kind."""
+        sizes = {kind: [size for _, size, _ in self._list(kind)] for kind in KINDS}
+        return {kind: Usage(len(each), sum(each)) for kind, each in sizes.items()}
+
+    def prune(self, kind: str, *, keep_bytes: int) -> int:
+        """Remove the oldest files of a kind until at most ``keep_bytes`` are left; return how many.
+
+        Args:
+            kind: ``replays`` or ``logs``; nothing else is ever removed.
+            keep_bytes: 0 removes all.
+        """
+        if kind not in {"replays", "logs"}:
+            raise InputError(f"only replays and logs can be pruned, not {kind!r}")
+        files = sorted(self._list(kind), key=lambda file: (file[2], file[0]))
+        left = sum(size for _, size, _ in files)
+        removed = 0
+        for path, size, _ in files:
+            if left <= keep_bytes:
+                break
+            self._try(f"{path} cannot be removed", partial(self._files.rm_file, path))
+            left -= size
+            removed += 1
+        return removed
+
+    def _bot_path(self, digest: str) -> str:
+        if not _DIGEST.fullmatch(digest):
+            raise InputError(f"{digest!r} is no digest of a bot folder, 64 hex digits")
+        return f"{self._root}/bots/{digest[:2]}/{digest}.tar.zst"
+
+    def _match_path(self, kind: str, ruleset: str, name: str) -> str:
+        return f"{self._root}/{kind}/{slug(ruleset)}/{_checked(name)}"
+
+    def _put(self, path: str, data: bytes) -> None:
+        if self._is_local:
+            self._try(f"{path} cannot be written", lambda: _write_whole(Path(path), data))
+        else:
+            # One object is written in one step there.
+            self._try(f"{path} cannot be written", lambda: self._files.pipe_file(path, data))
+
+    def _get(self, path: str, what: str) -> bytes:
+        try:
+            return bytes(self._files.cat_file(path))
+        except FileNotFoundError as error:
+            raise NotFoundError(f"the archive at {self._url} holds no {what}") from error
+        except OSError as error:
+            raise ArenaError(
+                f"the archive at {self._url}: {what} cannot be read: {error}"
+            ) from error
+
+    def _exists(self, path: str) -> bool:
+        return bool(self._try(f"{path} cannot be looked up", lambda: self._files.exists(path)))
+
+    def _try(self, what: str, action: Callable[[], Any]) -> Any:
+        try:
+            return action()
+        except OSError as error:
+            raise ArenaError(f"the archive at {self._url}: {what}: {error}") from error
+
+    def _list(self, folder: str) -> Iterator[tuple[str, int, float]]:
+        """Yield path, size in bytes and time of every file below a folder."""
+        found = self._try(
+            f"{folder} cannot be listed",
+            lambda: self._files.find(f"{self._root}/{folder}", detail=True),
+        )
+        for path, facts in found.items():
+            if not path.rpartition("/")[2].startswith("."):
+                yield path, int(facts["size"] or 0), _age(facts)
+
+
+def _age(facts: dict[str, Any]) -> float:
+    """Return when a file was written, in seconds, whatever the file system calls it."""
+    time = next(
+        (facts[key] for key in ("mtime", "LastModified", "updated", "created") if key in facts), 0
+    )
+    return float(time.timestamp() if hasattr(time, "timestamp") else time)
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise InputError(f"{name!r} is no name in the archive; possible: {_NAME.pattern}")
+    return name
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    """Write a file that appears whole, on the disk, or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{uuid.uuid4().hex}")
+    try:
+        with fresh.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _decompress(data: bytes, what: str) -> bytes:
+    try:
+        return zstandard.ZstdDecompressor().decompress(data)
+    except zstandard.ZstdError as error:
+        raise ArenaError(f"the archive's {what} is damaged: {error}") from error

@@ -1,0 +1,27 @@
+-- Adds a version of a bot, and the bot itself when it is new; makes the version the active one.
+-- KEYS: bots versions digests
+-- ARGV: name, owner, digest, rulesets as JSON, house (1 or 0), version as JSON without its id, now
+-- Returns: {added | known, version} | {taken, owner} | {suspended}
+local name, owner, digest, rulesets, house, version, now =
+  ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1', ARGV[6], ARGV[7]
+
+local text = redis.call('HGET', KEYS[1], name)
+local bot = text and cjson.decode(text)
+  or {name = name, owner = owner, versions = 0, created = now}
+if bot.owner ~= owner then
+  return {'taken', bot.owner}
+end
+if bot.state == 'suspended' then
+  return {'suspended'}
+end
+local id = redis.call('HGET', KEYS[3], name .. ' ' .. digest)
+local answer = id and 'known' or 'added'
+if not id then
+  bot.versions = bot.versions + 1
+  id = string.format('%s@%.0f', name, bot.versions)
+  redis.call('HSET', KEYS[3], name .. ' ' .. digest, id)
+  redis.call('HSET', KEYS[2], id, version)
+end
+bot.state, bot.active, bot.house, bot.rulesets = 'active', id, house, rulesets
+redis.call('HSET', KEYS[1], name, cjson.encode(bot))
+return {answer, id}
