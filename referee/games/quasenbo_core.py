@@ -2,8 +2,8 @@
 
 Every action has a code, in the sorted order of the actions' texts; the Excuse has six, one for each
 decree. A hand is a bit mask of codes in which the Excuse owns all of its six bits, so that
-``hand & match[top]`` is the whole set of legal actions. Two more codes lie only in the pile: the
-Excuse that started it, without a decree, and the floor below the start card, which has no suit.
+``hand & match[top]`` is the whole set of legal actions. One more code lies only in the pile: that
+of an Excuse which started it, without a decree.
 The rulings named here (Q2, Q11, ...) are listed in `referee.games.quasenbo`.
 """
 
@@ -27,7 +27,7 @@ PLAY, DRAW, PASS, RUN, PENALTY, RECYCLE, START = (kind << 3 for kind in range(7)
 SEAT_BITS = 7
 
 Pile = tuple[int, Any]
-"""A linked list: the top card's code and the pile below it (None below the floor)."""
+"""A linked list: the top card's code and the pile below it (None below the last card)."""
 
 EventLog = tuple[Any, int, Any]
 """A linked list: the log before (None before the first), kind plus seat, a number.
@@ -47,11 +47,10 @@ class QuasenboRules:
         deck: card texts in the order of the unshuffled deck.
         actions: action texts, sorted; an action's index is its code.
         no_decree: the code of an Excuse without a decree.
-        floor: the code of the floor.
         excuse_bits: the Excuse's six bits; 0 when it does not play.
         card_bits: by deck index, the bits that a card owns in a hand.
         start_code: by deck index, the code of a card that starts the pile.
-        card_of: by code, the deck index (no action, no Excuse: -1).
+        card_of: by code, the deck index.
         action_bits: by action code, the bits that its card owns in a hand.
         suits: by code, the suits that count for runs, a bit each.
         match: by code, the bits of every action that is legal on top of it.
@@ -65,7 +64,6 @@ class QuasenboRules:
         "deck",
         "double",
         "excuse_bits",
-        "floor",
         "hand_size",
         "match",
         "no_decree",
@@ -89,7 +87,6 @@ class QuasenboRules:
         self.deck = deck
         self.actions = tuple(sorted(_actions_of(deck)))
         self.no_decree = len(self.actions)
-        self.floor = self.no_decree + 1
         cards = [card_of_action(action) for action in self.actions]
         self.excuse_bits = _mask(card == EXCUSE for card in cards)
         self.card_bits = tuple(_mask(card == one for one in cards) for card in deck)
@@ -97,14 +94,13 @@ class QuasenboRules:
             self.no_decree if card == EXCUSE else cards.index(card) for card in deck
         )
         excuse_index = deck.index(EXCUSE) if EXCUSE in deck else -1
-        self.card_of = (*map(deck.index, cards), excuse_index, -1)
+        self.card_of = (*map(deck.index, cards), excuse_index)
         self.action_bits = tuple(self.card_bits[index] for index in map(deck.index, cards))
         shown = [shown_suits(action) for action in self.actions]
-        self.suits = (*(_mask(suit in suits for suit in SUITS) for suits in shown), 0, 0)
+        self.suits = (*(_mask(suit in suits for suit in SUITS) for suits in shown), 0)
         self.match = (
             *(self._matches(top, wild_sevens=wild_sevens) for top in self.actions),
             (1 << self.no_decree) - 1,
-            0,
         )
 
     def _matches(self, top: str, *, wild_sevens: bool) -> int:
@@ -133,7 +129,9 @@ class QuasenboCore:
         rules: the constants.
         board: the card luck.
         hands: by seat, the bits of its cards.
-        pile: the play pile from the top, a linked list that ends with the floor.
+        pile: the play pile, the top card first.
+        top_suits: the suits of the top card.
+        pair_suits: the suits that the top two cards share.
         deck: deck indices in drawing order.
         deck_at: how many of them have been drawn.
         recycles: how many recycles there have been.
@@ -152,17 +150,21 @@ class QuasenboCore:
         "hands",
         "legal",
         "other_events",
+        "pair_suits",
         "pile",
         "plays",
         "recycles",
         "rules",
         "seat",
+        "top_suits",
     )
 
     rules: QuasenboRules
     board: Board
     hands: list[int]
     pile: Pile
+    top_suits: int
+    pair_suits: int
     deck: tuple[int, ...]
     deck_at: int
     recycles: int
@@ -184,7 +186,9 @@ class QuasenboCore:
         core.board = board
         core.hands = [sum(map(bits, deck[seat:dealt:seats])) for seat in range(seats)]
         start_card = rules.start_code[deck[dealt]]
-        core.pile = (start_card, (rules.floor, None))
+        core.pile = (start_card, None)
+        core.top_suits = rules.suits[start_card]
+        core.pair_suits = 0
         core.deck = deck
         core.deck_at = dealt + 1
         core.recycles = core.seat = core.plays = 0
@@ -202,6 +206,8 @@ class QuasenboCore:
         twin.board = self.board
         twin.hands = self.hands.copy()
         twin.pile = self.pile
+        twin.top_suits = self.top_suits
+        twin.pair_suits = self.pair_suits
         twin.deck = self.deck
         twin.deck_at = self.deck_at
         twin.recycles = self.recycles
@@ -217,15 +223,17 @@ class QuasenboCore:
         rules = self.rules
         seat = self.seat
         hands = self.hands
-        pile = self.pile
         hand = hands[seat] ^ rules.action_bits[action]
         hands[seat] = hand
-        self.pile = (action, pile)
+        self.pile = (action, self.pile)
         self.plays = plays = self.plays + 1
         self.events = (self.events, seat, action)
-        suits = rules.suits
         # Q7, Q8, Q10: one suit on three cards; the printed suits, and an Excuse's decreed one.
-        if suits[action] & suits[pile[0]] & suits[pile[1][0]]:
+        suits = rules.suits[action]
+        run = suits & self.pair_suits
+        self.pair_suits = suits & self.top_suits
+        self.top_suits = suits
+        if run:
             hand = self._commit_quasenbo()
         # Q14, Q15: victory is judged after the penalty. Q17: the cap.
         if not hand or plays == PLAY_CAP:
@@ -240,12 +248,12 @@ class QuasenboCore:
             self._draw_until_able()
 
     def pile_codes(self) -> list[int]:
-        """Return the codes of the pile's cards from the top, without the floor."""
+        """Return the codes of the pile's cards from the top."""
         codes = []
-        code, below = self.pile
-        while below:
+        pile: Pile | None = self.pile
+        while pile:
+            code, pile = pile
             codes.append(code)
-            code, below = below
         return codes
 
     def playout(self, choose: Random) -> int:
@@ -343,7 +351,7 @@ class QuasenboCore:
         card_of = self.rules.card_of
         previous, *rest = below
         cards = [card_of[code] for code in reversed(rest)]
-        self.pile = (top, (previous, (self.rules.floor, None)))
+        self.pile = (top, (previous, None))
         self.deck = self.board.recycle(self.recycles, cards)
         self.deck_at = 0
         self.recycles += 1
@@ -381,11 +389,13 @@ def _mask(flags: Iterable[bool]) -> int:
 
 def run_length(pile: Pile, suits: Sequence[int]) -> int:
     """Return the longest run of one suit that ends in the top card of a pile."""
-    code, below = pile
-    common = suits[code]
+    top, below = pile
+    common = suits[top]
     length = 0
     while common:
         length += 1
+        if below is None:
+            break
         code, below = below
         common &= suits[code]
     return length
