@@ -2,11 +2,13 @@
 
 ``proto/referee/v1/referee.proto`` becomes ``referee/v1/referee_pb2.py`` and its type stub, and for
 a file with services also ``referee_pb2_grpc.py`` and its stub. The versions of the generators are
-pinned in pyproject.toml, so equal proto files give equal code.
+pinned in pyproject.toml, so equal proto files give equal code. A sample bot that reads the proto
+file itself keeps a copy in its folder, which is held equal as well.
 """
 
 import argparse
 import re
+import shutil
 import sys
 import tempfile
 from importlib.resources import files
@@ -58,6 +60,9 @@ def generate(target: Path) -> None:
     )
     for folder in {(target / path.relative_to(PROTO)).parent for path in sources}:
         (folder / "__init__.py").write_text(INIT)
+    for copy in ROOT.glob("sample_bots/*/referee.proto"):
+        (target / copy.relative_to(ROOT)).parent.mkdir(parents=True)
+        shutil.copyfile(PROTO / "referee" / "v1" / "referee.proto", target / copy.relative_to(ROOT))
 
 
 def run(arguments: list[str]) -> None:
@@ -67,23 +72,19 @@ def run(arguments: list[str]) -> None:
         sys.exit(status)
 
 
-def generated(root: Path, folders: set[Path]) -> dict[Path, bytes]:
-    """The files of the ``folders`` below ``root``, by path from there."""
-    return {
-        path.relative_to(root): path.read_bytes()
-        for folder in folders
-        for path in sorted((root / folder).glob("*.py*"))
-        if path.is_file()
-    }
-
-
 def differences(fresh: Path) -> list[Path]:
     """Names what differs between the files below ``fresh`` and the repository, either way."""
-    folders = {path.parent.relative_to(fresh) for path in fresh.rglob("*.py")}
-    wanted, found = generated(fresh, folders), generated(ROOT, folders)
-    return sorted(
-        path for path in wanted.keys() | found.keys() if wanted.get(path) != found.get(path)
-    )
+    wanted = {path.relative_to(fresh) for path in fresh.rglob("*") if path.is_file()}
+    packages = {path.parent for path in wanted if path.suffix == ".py"}
+    found = {
+        path.relative_to(ROOT) for folder in packages for path in (ROOT / folder).glob("*.py*")
+    }
+    return sorted(path for path in wanted | found if content(fresh / path) != content(ROOT / path))
+
+
+def content(path: Path) -> bytes | None:
+    """The bytes of a file, None when there is none."""
+    return path.read_bytes() if path.is_file() else None
 
 
 def install(fresh: Path) -> None:
