@@ -18,6 +18,9 @@ WON: Final = 10**6
 
 TIED: Final = WON // 2
 
+LARGEST_SWISS: Final = 1024
+"""Entrants of a Swiss of two at a table: a pairing's time grows with the cube, 512 take 2 s."""
+
 
 class Format(StrEnum):
     """How a competition finds its matches."""
@@ -92,6 +95,8 @@ class Competition:
             raise InputError("boards, cycles and rounds start from 1")
         if size == 4 and self.format in {Format.DOUBLE_ELIMINATION, Format.GAUNTLET}:
             raise InputError(f"{self.format} is played two at a table")
+        if self.format is Format.SWISS and size == 2 and len(self.entrants) > LARGEST_SWISS:
+            raise InputError(f"a Swiss of two at a table takes up to {LARGEST_SWISS} entrants")
         if self.format is Format.GAUNTLET:
             _check_gauntlet(len(self.entrants), self.options)
         if self.format is Format.GROUPS:

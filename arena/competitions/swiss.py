@@ -157,9 +157,10 @@ class _PairCost:
     faults outweighs a greater one; the caps keep the whole below 128 bits.
     """
 
+    _GAP_CAP = 2**12
     _FOLD_CAP = 255
     _SEAT_CAP = 63
-    _HASH_CAP = 2**16
+    _HASH_CAP = 2**12
 
     def __init__(self, state: _State, order: Sequence[int], lot: str) -> None:
         self._state, self._order, self._lot = state, order, lot
@@ -198,15 +199,15 @@ class _PairCost:
         digest = sha256(f"{self._lot}/{name}".encode()).digest()
         # Points come in halves, so twice a gap is whole.
         digits = (
-            (round(2 * gap) ** 2, 2**16),
-            (bye, 2**10),
-            (fold, self._FOLD_CAP**2),
-            (seats, self._SEAT_CAP),
-            (int.from_bytes(digest[:2]), self._HASH_CAP),
+            (min(round(2 * gap) ** 2, self._GAP_CAP), self._GAP_CAP * self._pairs),
+            (bye, len(self._order)),
+            (fold, self._FOLD_CAP**2 * self._pairs),
+            (seats, self._SEAT_CAP * self._pairs),
+            (int.from_bytes(digest[:2]) % self._HASH_CAP, self._HASH_CAP * self._pairs),
         )
         cost = repeats
-        for value, cap in digits:
-            cost = cost * (cap * self._pairs + 1) + value
+        for value, most in digits:
+            cost = cost * (most + 1) + value
         return cost
 
 

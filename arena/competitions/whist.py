@@ -196,6 +196,19 @@ class _Differences:
                 if b - a == 2:
                     self._count(self._across, gap, times)
 
+    def lowest(self) -> int:
+        """Return a bound of the cost: of counts as equal as their sums allow.
+
+        Modulo an even number the sums vary with the gaps of half the circle: no bound but 0.
+        """
+        if self.modulus % 2 == 0:
+            return 0
+        least = 0
+        for counts in (self._met, self._across):
+            each, more = divmod(sum(counts), self.modulus // 2)
+            least += more * (each + 1) ** 2 + (self.modulus // 2 - more) * each**2
+        return least
+
     def _count(self, counts: list[int], gap: int, by: int) -> None:
         self.cost += by * (2 * counts[gap] + by)
         counts[gap] += by
@@ -210,8 +223,10 @@ def _anneal(n: int, seed: int) -> list[Table]:
     differences = _Differences(modulus)
     for at in range(0, n - 3, 4):
         differences.change(elements[at : at + 4], 1)
-    best, best_cost = elements[:], differences.cost
+    best, best_cost, lowest = elements[:], differences.cost, differences.lowest()
     for step in range(_ANNEALING_STEPS):
+        if best_cost <= lowest:
+            break
         cost = differences.cost
         swap = random.randrange(n // 4 * 4), random.randrange(n)
         _swap(elements, swap, differences)

@@ -1,4 +1,5 @@
 from collections import Counter
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
@@ -49,6 +50,38 @@ def test_no_rematch_while_avoidable(playground: Any, n: int, seed: int) -> None:
     played = Counter(entrant for match in end.planned for entrant in match.entrants)
     assert min(played.values()) >= rounds - 1
     assert len(end.planned) == rounds * (n // 2)
+
+
+def matchings(entrants: list[str]) -> Iterator[list[tuple[str, str]]]:
+    """Return all ways to pair entrants off."""
+    if not entrants:
+        yield []
+    for other in entrants[1:]:
+        rest = [e for e in entrants[1:] if e != other]
+        for pairs in matchings(rest):
+            yield [(entrants[0], other), *pairs]
+
+
+@pytest.mark.parametrize("n", [6, 8])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_pairing_is_better(playground: Any, n: int, seed: int) -> None:
+    """Of all pairings, the chosen one has the fewest rematches, and of those the least spread."""
+    competition = playground.competition(Format.SWISS, n, rounds=n + 1)
+    _, steps = playground.play(competition, playground.at_random(seed))
+    for step in steps:
+        before = tuple(match for match in step.planned if match not in step.matches)
+        met, points = meetings(before), {line.entrant: line.points for line in step.standings}
+
+        def cost(
+            pairs: list[tuple[str, str]],
+            met: Counter[frozenset[str]] = met,
+            points: dict[str, float] = points,
+        ) -> tuple[int, float]:
+            repeats = sum(met[frozenset(pair)] for pair in pairs)
+            return repeats, sum((points[a] - points[b]) ** 2 for a, b in pairs)
+
+        chosen = cost([(match.entrants[0], match.entrants[1]) for match in step.matches])
+        assert chosen == min(map(cost, matchings(list(competition.entrants))))
 
 
 def test_rematches_come_when_all_have_met(playground: Any) -> None:
