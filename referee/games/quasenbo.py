@@ -35,6 +35,7 @@ told by the outcome alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from referee.errors import IllegalActionError, InvalidActionError, InvalidRulesetError
@@ -312,7 +313,12 @@ class QuasenboState(State):
 
 
 def _outcome_of(core: QuasenboCore) -> Outcome:
-    points = tuple(-core.rules.cards_in(hand) for hand in core.hands)
+    cards_in = core.rules.cards_in
+    return _outcome_for(tuple([-cards_in(hand) for hand in core.hands]))
+
+
+@lru_cache(maxsize=1 << 12)
+def _outcome_for(points: tuple[int, ...]) -> Outcome:
     return Outcome(points=points, places=places_of(points))
 
 
