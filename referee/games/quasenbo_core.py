@@ -199,6 +199,49 @@ class QuasenboCore:
             core._draw_until_able()
         return core
 
+    @classmethod
+    def resume(  # noqa: PLR0913 -- the parts of a position
+        cls,
+        rules: QuasenboRules,
+        board: Board,
+        *,
+        hands: Sequence[int],
+        pile: Sequence[int],
+        deck: Sequence[int],
+        seat: int,
+        plays: int,
+    ) -> QuasenboCore:
+        """Return a position in the middle of a game, as a bot imagines it.
+
+        Args:
+            rules: the constants.
+            board: shuffles what is recycled from now on, from recycle 0.
+            hands: by seat, the bits of its cards.
+            pile: the codes of the pile's cards from the top.
+            deck: deck indices in drawing order.
+            seat: the seat to act, which is able to.
+            plays: how many actions have been applied.
+        """
+        core = cls()
+        core.rules = rules
+        core.board = board
+        core.hands = [*hands]
+        linked: Pile | None = None
+        for code in reversed(pile):
+            linked = (code, linked)
+        assert linked, "a pile is never empty"
+        core.pile = linked
+        core.top_suits = rules.suits[pile[0]]
+        core.pair_suits = core.top_suits & rules.suits[pile[1]] if len(pile) > 1 else 0
+        core.deck = tuple(deck)
+        core.deck_at = core.recycles = 0
+        core.seat = seat
+        core.plays = plays
+        core.events = (None, START, pile[-1])
+        core.other_events = 1
+        core.legal = core.hands[seat] & rules.match[pile[0]]
+        return core
+
     def copy(self) -> QuasenboCore:
         """Return a position that shares nothing which `apply` changes."""
         twin = QuasenboCore()
