@@ -25,6 +25,7 @@ MODULES = {
     "games": ("games",),
     "play": ("play",),
     "replay": ("replay",),
+    "stats": ("stats",),
 }
 """Each module of this package with the commands that it registers, in the order of the help."""
 

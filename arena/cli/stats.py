@@ -1,0 +1,229 @@
+"""``arena stats``: Elo, error bars and sequential tests from counts or a file, for anybody."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path  # noqa: TC003 -- Typer reads annotations at run time
+from statistics import fmean
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from arena.cli.console import Json, out, print_json
+from arena.cli.play import elo_text
+from arena.errors import InputError
+from arena.match_report import finite
+from arena.ratings.bradley_terry import VIRTUAL_DRAW, Fit, ScoredSet, fit
+from arena.ratings.sprt import (
+    Estimate,
+    GameCounts,
+    PairCounts,
+    Verdict,
+    bounds,
+    estimate,
+    llr,
+    verdict,
+)
+
+noun = typer.Typer(help="Statistics from counts or a file.", no_args_is_help=True)
+
+Count = Annotated[int, typer.Argument(min=0)]
+Sprt = Annotated[
+    tuple[float, float] | None,
+    typer.Option(help="Test a lead of ELO1 against one of ELO0.", metavar="ELO0 ELO1"),
+]
+Chance = Annotated[float, typer.Option(help="Chance of the error that the test may make.")]
+
+_VERDICTS = {
+    Verdict.ELO0: "stop: the lead is not ELO1",
+    Verdict.ELO1: "stop: the lead is ELO1 or more",
+    Verdict.CONTINUE: "undecided: play on",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(noun, name="stats")
+
+
+@noun.command(name="pairs")
+def pairs(  # noqa: PLR0913, PLR0917 -- six counts and a command's options
+    ll: Count, ld: Count, wl: Count, dd: Count, wd: Count, ww: Count, *,
+    sprt: Sprt = None, alpha: Chance = 0.05, beta: Chance = 0.05, json: Json = False,
+) -> None:  # fmt: skip
+    """Compare two bots by pairs of games: counts of LL, LD, WL, DD, WD and WW."""
+    counts = PairCounts(ll=ll, ld=ld, wl=wl, dd=dd, wd=wd, ww=ww)
+    _compare(counts, sprt=sprt, alpha=alpha, beta=beta, json=json)
+
+
+@noun.command(name="games")
+def games(  # noqa: PLR0913 -- three counts and a command's options
+    wins: Count, losses: Count, draws: Count, *,
+    sprt: Sprt = None, alpha: Chance = 0.05, beta: Chance = 0.05, json: Json = False,
+) -> None:  # fmt: skip
+    """Compare two bots by single games: wins, losses and draws."""
+    counts = GameCounts(wins=wins, losses=losses, draws=draws)
+    _compare(counts, sprt=sprt, alpha=alpha, beta=beta, json=json)
+
+
+@noun.command(name="ratings")
+def ratings(
+    file: Annotated[Path, typer.Argument(help="CSV with the columns a,b,score[,set].")],
+    *,
+    virtual_draws: Annotated[
+        float,
+        typer.Option(
+            min=0, help="Draws against an average entrant that each strength starts with."
+        ),
+    ] = 1.0,
+    small_sample: Annotated[
+        bool, typer.Option(help="Widen the errors by G / (G - 1), G independent sets.")
+    ] = True,
+    json: Json = False,
+) -> None:
+    """Estimate the strengths of many entrants at once (Bradley-Terry).
+
+    Each row is the score of a against b, 0 to 1. Rows of one set (one board in all its rotations)
+    count as one observation; without the column every row is a set of its own.
+    """
+    results = _read_results(file)
+    found = fit(
+        results.sets,
+        entrants=len(results.names),
+        ridge=virtual_draws * VIRTUAL_DRAW,
+        small_sample=small_sample,
+    )
+    order = sorted(range(len(results.names)), key=lambda i: -float(found.elo[i]))
+    if json:
+        print_json({"entrants": [_entrant(results.names[i], found, i) for i in order]})
+    else:
+        _show_ratings(results.names, found, order)
+
+
+@dataclass(frozen=True, slots=True)
+class _Results:
+    """The content of a CSV file: names in the order of appearance, scored sets."""
+
+    names: list[str]
+    sets: list[ScoredSet]
+
+
+def _compare(
+    counts: PairCounts | GameCounts,
+    *,
+    sprt: tuple[float, float] | None,
+    alpha: float,
+    beta: float,
+    json: bool,
+) -> None:
+    found = estimate(counts)
+    document: dict[str, Any] = {
+        "observations": found.observations,
+        "score": found.mean,
+        "elo": finite(found.elo),
+        "elo_error": found.elo_error,
+        "nelo": found.nelo,
+        "nelo_error": found.nelo_error,
+        "los": found.los,
+        "note": found.note,
+    }
+    if sprt is not None:
+        ratio = llr(counts, elo0=sprt[0], elo1=sprt[1])
+        lower, upper = bounds(alpha=alpha, beta=beta)
+        decided = verdict(ratio, alpha=alpha, beta=beta)
+        document |= {
+            "llr": ratio, "elo0": sprt[0], "elo1": sprt[1],
+            "lower": lower, "upper": upper, "verdict": str(decided),
+        }  # fmt: skip
+    if json:
+        print_json(document)
+        return
+    _show_estimate(found)
+    if sprt is not None:
+        out.print(f"LLR     {ratio:.2f} ({lower:.2f}, {upper:.2f}) [{sprt[0]:g}, {sprt[1]:g}]",
+                  markup=False)  # fmt: skip
+        out.print(f"        {_VERDICTS[decided]}", markup=False)
+        if decided is not Verdict.CONTINUE:
+            out.print("        an Elo measured at such a stop is biased away from zero")
+
+
+def _show_estimate(found: Estimate) -> None:
+    out.print(f"score   {found.mean:.2%} of {found.observations}", markup=False)
+    out.print(f"Elo     {elo_text(found.elo, found.elo_error)}", markup=False)
+    if found.nelo is not None:
+        out.print(f"nElo    {elo_text(found.nelo, found.nelo_error)}", markup=False)
+    if found.los is not None:
+        out.print(f"LOS     {found.los:.2%}", markup=False)
+    if found.note:
+        out.print(f"        {found.note}", markup=False)
+
+
+def _read_results(file: Path) -> _Results:
+    """Read a CSV file of scores.
+
+    Raises:
+        InputError: says in which line it cannot be read, and what is expected.
+    """
+    numbers: dict[str, int] = {}
+    scores: dict[str, dict[tuple[int, int], list[float]]] = defaultdict(lambda: defaultdict(list))
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as lines:
+            rows = csv.DictReader(lines)
+            if not {"a", "b", "score"} <= set(rows.fieldnames or ()):
+                raise InputError(f"{file}: the first line must read a,b,score or a,b,score,set")
+            for row in rows:
+                a, b, score = _read_row(file, rows.line_num, row)
+                pair = numbers.setdefault(a, len(numbers)), numbers.setdefault(b, len(numbers))
+                if pair[0] > pair[1]:
+                    pair, score = (pair[1], pair[0]), 1 - score
+                scores[row.get("set") or f"line {rows.line_num}"][pair].append(score)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{file} cannot be read: {error}") from error
+    if not scores:
+        raise InputError(f"{file} holds no results")
+    sets = [
+        ScoredSet(name, tuple((i, j, fmean(values)) for (i, j), values in pairs.items()))
+        for name, pairs in scores.items()
+    ]
+    return _Results(names=list(numbers), sets=sets)
+
+
+def _read_row(file: Path, line: int, row: dict[str, str]) -> tuple[str, str, float]:
+    a, b = (row["a"] or "").strip(), (row["b"] or "").strip()
+    try:
+        score = float(row["score"])
+    except (TypeError, ValueError):
+        score = -1.0
+    if not a or not b or a == b or not 0 <= score <= 1:
+        raise InputError(f"{file}, line {line}: give two different names and a score from 0 to 1")
+    return a, b, score
+
+
+def _entrant(name: str, found: Fit, i: int) -> dict[str, Any]:
+    return {
+        "name": name,
+        "elo": float(found.elo[i]),
+        "elo_error": found.error(i),
+        "sets": found.clusters[i],
+        "note": found.notes[i],
+    }
+
+
+def _show_ratings(names: list[str], found: Fit, order: list[int]) -> None:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("entrant", "Elo", "sets", "stronger than the next", ""):
+        table.add_column(heading, justify="right" if heading in {"Elo", "sets"} else "left")
+    for place, i in enumerate(order):
+        chance = found.cfs(i, order[place + 1]) if place + 1 < len(order) else None
+        table.add_row(
+            names[i],
+            elo_text(float(found.elo[i]), found.error(i)),
+            str(found.clusters[i]),
+            "" if chance is None else f"{chance:.1%}",
+            found.notes[i],
+        )
+    out.print(table)
+    out.print("Elo above the average entrant, with 95 % errors; never add two of them.")
