@@ -95,8 +95,13 @@ class EmbeddedServer:
                 process.kill()
                 process.wait()
         lock, self._lock = self._lock, None
-        if lock is not None:
-            os.close(lock)
+        if lock is None:
+            return
+        self._socket.unlink(missing_ok=True)
+        if self._socket.parent != self._folder:
+            with contextlib.suppress(OSError):
+                self._socket.parent.rmdir()
+        os.close(lock)
 
     @property
     def running(self) -> bool:

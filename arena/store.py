@@ -182,7 +182,7 @@ class Store:
             "runtime": _RUNTIMES.get(Path(facts.command[0]).name, "other"),
             "created": now,
         }
-        arguments = [facts.name, owner, digest, json.dumps(facts.rulesets), int(house)]
+        arguments = (facts.name, owner, digest, json.dumps(facts.rulesets), int(house))
         reply: Any = await self._add(
             keys=[_BOTS, _VERSIONS, _DIGESTS], args=[*arguments, json.dumps(version), now]
         )
@@ -262,15 +262,15 @@ class Store:
             NotFoundError: there is no such version.
             PreconditionError: the bot is suspended.
         """
-        bot = await self.bot(version_id.partition("@")[0])
-        if bot.state is BotState.SUSPENDED:
-            raise PreconditionError(f"the bot {bot.name} is suspended; ask an operator")
-        return await self._changed(bot.name, state=BotState.ACTIVE, version=version_id)
+        name = version_id.partition("@")[0]
+        return await self._changed(name, state=BotState.ACTIVE, version=version_id)
 
     async def _changed(self, name: str, *, state: BotState, version: str = "") -> Bot:
         answer: Any = await self._change(keys=[_BOTS, _VERSIONS], args=[name, state, version])
         if answer == b"no_bot":
             raise NotFoundError(f"there is no bot {name}; `arena bots` lists them")
+        if answer == b"suspended":
+            raise PreconditionError(f"the bot {name} is suspended; ask an operator")
         if answer == b"no_version":
             raise NotFoundError(f"there is no version {version}; `arena bot show` lists them")
         return await self.bot(name)

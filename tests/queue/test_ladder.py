@@ -25,6 +25,8 @@ from tests.queue.making import (
     take,
 )
 
+pytestmark = pytest.mark.redis
+
 
 @pytest.fixture
 def queue(redis: Redis) -> MatchQueue:

@@ -15,6 +15,8 @@ from arena.queue.rebuild import Replay, annul, replay
 from arena.queue.retention import archive_old, whole_log
 from tests.queue.making import RULESET, assert_balanced, enqueue, make_result, make_spec, play, take
 
+pytestmark = pytest.mark.redis
+
 
 class FolderOfResults:
     """The smallest archive of old entries: one file a segment."""
