@@ -125,15 +125,21 @@ def states(replay: Replay, game: ReplayGame) -> list[State]:
     Raises:
         InvalidReplayError: an action is not legal where it stands.
     """
-    rules = parse_ruleset(replay.ruleset)
-    board = Board.from_seed(rules, board_seed(replay.seed, game.board))
-    reached = [rules.start(board)]
+    reached = [_first_state(parse_ruleset(replay.ruleset), replay, game)]
     for ply, action in enumerate(game.actions):
-        try:
-            reached.append(reached[-1].apply(action))
-        except InputError as error:
-            raise InvalidReplayError(str(error), where=f"{_name(game)}, ply {ply}") from error
+        reached.append(_next_state(reached[-1], action, f"{_name(game)}, ply {ply}"))
     return reached
+
+
+def _first_state(rules: Game, replay: Replay, game: ReplayGame) -> State:
+    return rules.start(Board.from_seed(rules, board_seed(replay.seed, game.board)))
+
+
+def _next_state(state: State, action: str, where: str) -> State:
+    try:
+        return state.apply(action)
+    except InputError as error:
+        raise InvalidReplayError(str(error), where=where) from error
 
 
 def verify(replay: Replay) -> None:
@@ -159,22 +165,19 @@ def _verify_game(rules: Game, replay: Replay, game: ReplayGame) -> None:
     if len(game.seats) != rules.seats or set(game.seats) != set(range(rules.entrants)):
         raise InvalidReplayError(f"seats {list(game.seats)} fit no table", where=where)
     _verify_forfeits(game)
-    reached = states(replay, game)
-    plies = zip(reached, game.actions, game.times, strict=False)
-    for ply, (state, action, times) in enumerate(plies):
+    state = _first_state(rules, replay, game)
+    for ply, (action, times) in enumerate(zip(game.actions, game.times, strict=True)):
+        where = f"{_name(game)}, ply {ply}"
         seat = state.seat_to_act
         if times is not None and times.seat != seat:
-            raise InvalidReplayError(
-                f"seat {times.seat} is said to have acted, it was seat {seat}",
-                where=f"{where}, ply {ply}",
-            )
+            raise InvalidReplayError(f"not seat {times.seat} acted, but seat {seat}", where=where)
         gone = {game.seats[f.seat] for f in game.forfeits if f.ply <= ply}
-        if gone and game.seats[seat or 0] in gone and action != state.legal_actions()[0]:
+        if seat is not None and game.seats[seat] in gone and action != state.legal_actions()[0]:
             raise InvalidReplayError(
-                f"seat {seat} had forfeited, and the house does not play {action}",
-                where=f"{where}, ply {ply}",
+                f"seat {seat} had forfeited, and the house does not play {action}", where=where
             )
-    _verify_end(rules, game, reached[-1])
+        state = _next_state(state, action, where)
+    _verify_end(rules, game, state)
 
 
 def _verify_forfeits(game: ReplayGame) -> None:

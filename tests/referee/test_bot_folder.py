@@ -1,0 +1,69 @@
+"""A bot's folder and what its bot.toml may say."""
+
+from pathlib import Path
+
+import pytest
+
+from referee.errors import InvalidBotError
+from referee.match.bot_folder import load_bot_folder
+
+GOOD = 'name = "my_bot"\nrulesets = ["quasenbo"]\ncommand = ["python", "bot.py"]\n'
+
+
+def folder_with(tmp_path: Path, toml: str) -> Path:
+    """Write a bot.toml."""
+    (tmp_path / "bot.toml").write_text(toml, encoding="utf-8")
+    return tmp_path
+
+
+def test_three_lines_are_enough(tmp_path: Path) -> None:
+    """Everything else has a default."""
+    bot = load_bot_folder(folder_with(tmp_path, GOOD))
+    assert (bot.name, bot.command, bot.build) == ("my_bot", ("python", "bot.py"), ())
+    assert bot.rulesets == ("quasenbo",)
+    assert bot.parallel_games == 0
+
+
+def test_rulesets_are_made_canonical(tmp_path: Path) -> None:
+    """Defaults are left out, options sorted, and what is said twice counts once."""
+    toml = GOOD.replace('["quasenbo"]', '["quasenbo:players=2", "quasenbo", "quasenbo:double=yes"]')
+    bot = load_bot_folder(folder_with(tmp_path, toml))
+    assert bot.rulesets == ("quasenbo", "quasenbo:double=yes")
+
+
+@pytest.mark.parametrize(
+    ("toml", "sentence"),
+    [
+        ("name = ", "bot.toml cannot be read"),
+        (GOOD + "colour = 1\n", "unknown key 'colour'; the keys are build, command, name"),
+        (GOOD.replace("my_bot", "My Bot"), "name must be 1 to 40 of a-z, 0-9, _ and -"),
+        (GOOD.replace('name = "my_bot"', ""), "name must be 1 to 40 of a-z"),
+        (GOOD.replace('["python", "bot.py"]', '"python bot.py"'), "must be a list of words"),
+        (GOOD.replace('["python", "bot.py"]', "[]"), "command must be a list of words"),
+        (GOOD.replace('["quasenbo"]', '["chess"]'), "chess"),
+        (GOOD.replace('["quasenbo"]', "[]"), "rulesets must be a list of rulesets"),
+        (GOOD + "parallel_games = 257\n", "must be a number from 1 to 256, not 257"),
+        (GOOD + "parallel_games = true\n", "must be a number from 1 to 256, not True"),
+        (GOOD + 'protocol = "http"\n', "protocol must be \"grpc\", not 'http'"),
+        (GOOD + "build = [1]\n", "build must be a list of words"),
+    ],
+)
+def test_a_wrong_folder_says_what_to_write(tmp_path: Path, toml: str, sentence: str) -> None:
+    """The message names the file and carries the fix."""
+    with pytest.raises(InvalidBotError) as caught:
+        load_bot_folder(folder_with(tmp_path, toml))
+    assert sentence in str(caught.value)
+    assert "bot.toml" in str(caught.value)
+
+
+def test_a_folder_without_bot_toml_shows_an_example(tmp_path: Path) -> None:
+    """The three lines can be copied."""
+    with pytest.raises(InvalidBotError, match="write one with the three lines") as caught:
+        load_bot_folder(tmp_path)
+    assert 'command = ["python", "bot.py"]' in str(caught.value)
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    """So is what should be there."""
+    with pytest.raises(InvalidBotError, match="is not a folder; name the folder that holds"):
+        load_bot_folder(tmp_path / "nowhere")
