@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from arena.config import Settings
+
 
 def deployed_commands(deploy: Path) -> list[str]:
     """The commands of `arena` that the deployment files start."""
@@ -31,6 +33,15 @@ def test_the_deployed_commands_exist(deploy: Path) -> None:
             text=True,
         )
         assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.parametrize("name", ["compose.yaml", "Dockerfile", "systemd/arena.service"])
+def test_the_deployed_settings_exist(deploy: Path, name: str) -> None:
+    """Every variable that a deployment file sets is a setting of the service."""
+    text = (deploy / name).read_text()
+    settings = {variable.lower() for variable in re.findall(r"\bARENA_([A-Z_]+)[=:]", text)}
+    assert settings
+    assert settings <= Settings.model_fields.keys()
 
 
 def test_the_unit_is_valid(
