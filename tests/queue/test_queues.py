@@ -18,6 +18,8 @@ from arena.queue.queues import Queues
 from arena.queue.scripts import source
 from tests.queue.making import LONG, enqueue, make_spec
 
+pytestmark = pytest.mark.redis
+
 RULESETS = ("pese-katesh", "quasenbo", "quasenbo:double=yes,players=3")
 LADDER_SCRIPTS = sorted(
     path.stem

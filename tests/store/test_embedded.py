@@ -13,12 +13,12 @@ from arena.embedded import EmbeddedServer, find_binary
 from arena.errors import ArenaError, InputError
 from arena.queue.connection import connect
 
+pytestmark = pytest.mark.redis
+
 SUPERVISOR = """
 import sys, time
 from pathlib import Path
 from arena.embedded import EmbeddedServer
-
-pytestmark = pytest.mark.redis
 EmbeddedServer(Path(sys.argv[1])).start()
 print("up", flush=True)
 time.sleep(60)
