@@ -2,15 +2,19 @@
 
 from collections.abc import Collection
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from arena.queue.keys import arena_key
+from arena.errors import ArenaError
+from arena.queue.keys import arena_key, ladder_key
 from arena.queue.ladder import Ladder
 from arena.queue.match_queue import MatchQueue
 from arena.queue.models import Lease, RetryPolicy
 from arena.queue.scripts import Scripts
+
+SCHEMA: Final = "1"
+"""The form of a ladder's keys; a change that older code cannot read raises it."""
 
 
 class Queues:
@@ -29,7 +33,19 @@ class Queues:
         self._ladders: dict[str, Ladder] = {}
 
     async def open(self, ruleset: str) -> None:
-        """Make a ladder known; idempotent. The ruleset is canonical text."""
+        """Make a ladder known; idempotent. The ruleset is canonical text.
+
+        Raises:
+            ArenaError: the ladder's keys were written by a version of the service that differs.
+        """
+        meta = ladder_key(ruleset, "meta")
+        await self._redis.hsetnx(meta, "schema", SCHEMA)
+        found = await self._redis.hget(meta, "schema")
+        if found != SCHEMA.encode():
+            raise ArenaError(
+                f"the ladder {ruleset} has schema {found!r}, this version reads {SCHEMA}; "
+                f"run the version that wrote it, or start with an empty server"
+            )
         await self._redis.sadd(arena_key("ladders"), ruleset)
 
     async def rulesets(self) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from redis.asyncio import Redis
 
 import arena.queue
-from arena.errors import InputError
+from arena.errors import ArenaError, InputError
 from arena.queue.connection import connect
 from arena.queue.keys import LADDER_KEYS
 from arena.queue.leadership import Leadership
@@ -41,6 +41,13 @@ async def test_ladders_are_listed(redis: Redis) -> None:
     assert await queues.rulesets() == sorted(RULESETS)
     assert queues.queue("quasenbo") is queues.queue("quasenbo")
     assert queues.ladder("quasenbo") is queues.ladder("quasenbo")
+
+
+async def test_a_ladder_of_another_schema_is_refused(redis: Redis) -> None:
+    """Keys that this version cannot read are not touched."""
+    await redis.hset("{l:quasenbo}:meta", "schema", "7")
+    with pytest.raises(ArenaError, match="schema b'7'"):
+        await Queues(redis).open("quasenbo")
 
 
 async def test_workers_share_themselves_over_ladders_by_games(redis: Redis) -> None:
