@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections import defaultdict
 from dataclasses import dataclass
-from pathlib import Path  # noqa: TC003 -- Typer reads annotations at run time
+from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any
 
