@@ -94,6 +94,9 @@ class Settings(BaseSettings):
         queue_cap: the most matches of a ladder that may wait.
         log_keep: results of a ladder that stay in Redis.
         upload_bytes: the largest bot folder.
+        owner_uploads: the most uploads of an owner within an hour.
+        owner_challenges: the most challenges of an owner that wait or are being played.
+        owner_bots: the most bots of an owner that are not retired.
         replay_bytes: all replays together; the oldest go first. 0 for no bound.
         log_bytes: likewise all that bots printed.
     """
@@ -128,6 +131,9 @@ class Settings(BaseSettings):
     queue_cap: Annotated[int, Field(ge=1)] = 10_000
     log_keep: Annotated[int, Field(ge=1000)] = 200_000
     upload_bytes: Annotated[int, Field(ge=1)] = 50 << 20
+    owner_uploads: Annotated[int, Field(ge=0, le=10_000)] = 60
+    owner_challenges: Annotated[int, Field(ge=0, le=10_000)] = 20
+    owner_bots: Annotated[int, Field(ge=0, le=10_000)] = 20
     replay_bytes: Bytes = 20 << 30
     log_bytes: Bytes = 2 << 30
 

@@ -4,9 +4,24 @@ A bot's fault is never an exception (it is a forfeit, a value), and the messages
 whoever made the call: each says what was wrong and what would be right.
 """
 
+from collections.abc import Mapping
+from datetime import timedelta
+
 
 class ArenaError(Exception):
-    """Base of every error that the ``arena`` package raises on purpose."""
+    """Base of every error that the ``arena`` package raises on purpose.
+
+    Attributes:
+        reason: for programs, ``DIGEST_MISMATCH``; empty where the kind of the error says enough.
+        facts: what a program may want to know beside it.
+    """
+
+    def __init__(
+        self, message: str = "", *, reason: str = "", facts: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.facts = dict(facts or {})
 
 
 class InputError(ArenaError, ValueError):
@@ -22,3 +37,30 @@ class NotFoundError(InputError):
 
 class PreconditionError(InputError):
     """The thing is there, but its state forbids the call; ``FAILED_PRECONDITION``, 409."""
+
+
+class UnauthenticatedError(InputError):
+    """There is no token, or it is worth nothing; ``UNAUTHENTICATED``, 401."""
+
+
+class DeniedError(InputError):
+    """Not with this token; ``PERMISSION_DENIED``, 403."""
+
+
+class LimitError(InputError):
+    """Too much at once, or within too short a time; ``RESOURCE_EXHAUSTED``, 429.
+
+    Attributes:
+        retry_after: when it is worth another try; None when something has to be done before.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        retry_after: timedelta | None = None,
+        reason: str = "",
+        facts: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message, reason=reason, facts=facts)
+        self.retry_after = retry_after

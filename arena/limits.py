@@ -1,0 +1,170 @@
+"""How much an owner may do: uploads within an hour, bots, open challenges.
+
+Each question is one atomic step on the server's clock, so that a hundred calls at once get no more
+than one after another would.
+"""
+
+import secrets
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib.resources import files
+from typing import Any, Final
+
+from redis.asyncio import Redis
+
+from arena.errors import LimitError
+
+HOUR: Final = timedelta(hours=1)
+_PLACE: Final = timedelta(minutes=10)
+"""How long a place is held for a bot that is being stored."""
+
+_CHALLENGE: Final = timedelta(days=30)
+"""How long a challenge is remembered that nobody ever asked about again."""
+
+_SETTLING: Final = timedelta(minutes=1)
+"""How long a challenge may take from its place to its queue."""
+
+IsOpen = Callable[[str], Awaitable[bool | None]]
+"""Tells whether a match waits or is being played; None when no queue knows it, or not yet."""
+
+_RETRY: Final = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerLimits:
+    """How much each owner may do.
+
+    Attributes:
+        uploads: within an hour.
+        challenges: that wait or are being played.
+        bots: that are not retired.
+    """
+
+    uploads: int
+    challenges: int
+    bots: int
+
+
+class Limits:
+    """Holds every owner to the limits.
+
+    Args:
+        redis: a client whose answers are bytes.
+        most: how much each owner may do.
+    """
+
+    def __init__(self, redis: Redis, most: OwnerLimits) -> None:
+        self.most = most
+        self._redis = redis
+        self._take = redis.register_script((files("arena") / "limits_take.lua").read_text())
+        self._hold = redis.register_script((files("arena") / "limits_hold.lua").read_text())
+
+    async def take_upload(self, owner: str) -> None:
+        """Count an upload.
+
+        Raises:
+            LimitError: there were too many within the last hour; it says when to retry.
+        """
+        wait: Any = await self._take(
+            keys=[_key("uploads", owner)],
+            args=[self.most.uploads, _ms(HOUR), secrets.token_hex(8)],
+        )
+        if wait:
+            retry = timedelta(milliseconds=int(wait))
+            raise LimitError(
+                f"{self.most.uploads} uploads an hour are allowed; the next one is possible in "
+                f"{_words(retry)}",
+                retry_after=retry,
+                reason="TOO_MANY_UPLOADS",
+                facts={"limit": str(self.most.uploads)},
+            )
+
+    async def uploads(self, owner: str) -> int:
+        """Return how many uploads an owner has made within the last hour."""
+        now, _ = await self._redis.time()
+        start = (int(now) - HOUR.total_seconds()) * 1000
+        return int(await self._redis.zcount(_key("uploads", owner), f"({start:.0f}", "+inf"))
+
+    async def hold_bot(self, owner: str, name: str, *, present: Collection[str]) -> None:
+        """Hold a place for a bot that is about to be stored; a known one has its place.
+
+        Args:
+            owner: whose bot it will be.
+            name: the bot's name.
+            present: the owner's bots that are not retired.
+
+        Raises:
+            LimitError: the owner has as many bots as are allowed.
+        """
+        answer: Any = await self._hold(
+            keys=[_key("bots", owner)],
+            args=[self.most.bots, _ms(_PLACE), name, *present],
+        )
+        if answer == b"full":
+            raise LimitError(
+                f"{self.most.bots} bots are allowed; retire one with `arena bot retire`",
+                reason="TOO_MANY_BOTS",
+                facts={"limit": str(self.most.bots)},
+            )
+
+    async def hold_challenge(self, owner: str, match: str, *, is_open: IsOpen) -> None:
+        """Hold a place for a challenge that is about to be queued; a known one has its place.
+
+        Args:
+            owner: who asks.
+            match: names it, for ``is_open`` too.
+            is_open: where the owner's earlier challenges stand.
+
+        Raises:
+            LimitError: the owner has as many open challenges as are allowed.
+        """
+        await self._forget_ended(owner, is_open)
+        answer: Any = await self._hold(
+            keys=[_key("challenges", owner)],
+            args=[self.most.challenges, _ms(_CHALLENGE), match],
+        )
+        if answer == b"full":
+            raise LimitError(
+                f"{self.most.challenges} challenges at once are allowed; wait until one has ended, "
+                "or cancel one",
+                retry_after=_RETRY,
+                reason="TOO_MANY_CHALLENGES",
+                facts={"limit": str(self.most.challenges)},
+            )
+
+    async def drop_challenge(self, owner: str, match: str) -> None:
+        """Give the place of a challenge back that was not queued."""
+        await self._redis.zrem(_key("challenges", owner), match)
+
+    async def challenges(self, owner: str, *, is_open: IsOpen) -> int:
+        """Return how many challenges of an owner wait or are being played."""
+        await self._forget_ended(owner, is_open)
+        return int(await self._redis.zcard(_key("challenges", owner)))
+
+    async def has_challenge(self, owner: str, match: str) -> bool:
+        """Return whether a challenge is the owner's and has not been seen to end."""
+        return await self._redis.zscore(_key("challenges", owner), match) is not None
+
+    async def _forget_ended(self, owner: str, is_open: IsOpen) -> None:
+        key = _key("challenges", owner)
+        now, _ = await self._redis.time()
+        settled = (int(now) - _SETTLING.total_seconds()) * 1000
+        rows: Any = await self._redis.zrange(key, 0, -1, withscores=True)
+        for member, since in rows:
+            opened = await is_open(member.decode())
+            if opened is False or (opened is None and since < settled):
+                await self._redis.zrem(key, member)
+
+
+def _key(what: str, owner: str) -> str:
+    return f"{{arena}}:{what}-of:{owner}"
+
+
+def _ms(duration: timedelta) -> int:
+    return round(duration / timedelta(milliseconds=1))
+
+
+def _words(duration: timedelta) -> str:
+    minutes, seconds = divmod(max(1, round(duration.total_seconds())), 60)
+    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
