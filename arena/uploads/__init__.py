@@ -1,0 +1,11 @@
+"""Bot folders on their way to the arena: packed by their author, unpacked without trust.
+
+`pack_folder` makes what `unpack_archive` takes; both judge names by the same rules. Neither needs
+more than the standard library.
+"""
+
+from arena.uploads.limits import UploadRefusedError
+from arena.uploads.pack import LEFT_OUT, pack_folder
+from arena.uploads.unpack import unpack_archive
+
+__all__ = ["LEFT_OUT", "UploadRefusedError", "pack_folder", "unpack_archive"]
