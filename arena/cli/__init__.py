@@ -24,7 +24,14 @@ SERVER_MODULES = {
 MODULES = {
     "games": ("games",),
     "play": ("play",),
+    "compare": ("compare",),
     "replay": ("replay",),
+    "demo": ("demo",),
+    "service": ("up", "scheduler", "worker"),
+    "bot": ("bot",),
+    "ladder": ("ladder",),
+    "matches": ("matches", "match"),
+    "queue": ("queue",),
     "stats": ("stats",),
 }
 """Each module of this package with the commands that it registers, in the order of the help."""

@@ -28,9 +28,6 @@ from referee.games.random_streams import RandomStream
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-HOUSE: Final = "house"
-"""The owner of the arena's own bots, the only ones that meet each other."""
-
 FIRST_DEVIATION: Final = 350.0
 """Elo, one standard deviation of what is not known of a bot without matches."""
 
@@ -69,6 +66,7 @@ class Candidate:
         bot: its name.
         version: the id of its active version.
         owner: who owns it.
+        house: whether it is one of the arena's own, which may meet each other.
         rating: in micro-Elo.
         matches: rated matches of the version, those under way included.
         last: when its last match was made, in seconds; any clock that only grows.
@@ -80,6 +78,7 @@ class Candidate:
     bot: str
     version: str
     owner: str
+    house: bool = False
     rating: int = START
     matches: int = 0
     last: float = 0.0
@@ -102,7 +101,9 @@ class Candidate:
 
     def may_meet(self, other: Candidate) -> bool:
         """Return whether the two may meet in a rated match."""
-        return self.bot != other.bot and (self.owner != other.owner or self.owner == HOUSE)
+        if self.owner == other.owner and not (self.house and other.house):
+            return False
+        return self.bot != other.bot
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,10 @@ class Pool:
         """Return a bot; None when it is not in the pool."""
         return self._bots.get(bot)
 
+    def names(self) -> list[str]:
+        """Return the bots in the pool, by rating."""
+        return [bot for _, bot in self._by_rating]
+
     def fill(self, candidates: Iterable[Candidate]) -> None:
         """Replace the whole pool."""
         self._bots = {each.bot: each for each in candidates}
@@ -188,12 +193,19 @@ class Pool:
 
     def note_match(self, bots: Sequence[str], *, when: float) -> None:
         """Take note of a match that was made, its entrants in entrant order."""
+        self._note(bots, when, count=1)
+
+    def recall_match(self, bots: Sequence[str], *, when: float) -> None:
+        """Take note of a match that ``Candidate.matches`` counts already."""
+        self._note(bots, when, count=0)
+
+    def _note(self, bots: Sequence[str], when: float, *, count: int) -> None:
         for seat, bot in enumerate(bots):
             candidate = self._bots.get(bot)
             if candidate is None:
                 continue
             _discard(self._by_need, _need(candidate))
-            candidate.matches += 1
+            candidate.matches += count
             candidate.last = max(candidate.last, when)
             candidate.seats[seat] = candidate.seats.get(seat, 0) + 1
             candidate.opponents += [other for other in bots if other != bot]
@@ -237,7 +249,7 @@ class Pool:
 
     def _capped(self, one: Candidate, other: Candidate) -> bool:
         """Return whether two have met more than twice their fair share of the latest matches."""
-        rivals = len(self._bots) - (1 if one.owner == HOUSE else self._owners[one.owner])
+        rivals = len(self._bots) - (1 if one.house else self._owners[one.owner])
         fair = len(one.opponents) / max(1, rivals)
         return one.opponents.count(other.bot) > 2 + 2 * fair
 

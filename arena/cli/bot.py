@@ -1,0 +1,143 @@
+"""``arena bot``: an operator adds, lists and suspends bots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from arena.cli.connection import Arena, DataDir, RedisUrl, ask
+from arena.cli.console import Json, out, print_json
+from arena.store import BotState
+from referee.match.bot_folder import load_bot_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from arena.store import Added, Bot
+
+HOUSE = "house"
+"""The owner whose bots may meet each other."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    bot = typer.Typer(name="bot", help="Add, list and suspend bots.", no_args_is_help=True)
+    bot.command(name="add")(add)
+    bot.command(name="list")(show_all)
+    bot.command(name="suspend")(suspend)
+    app.add_typer(bot)
+
+
+def add(
+    folder: Annotated[Path, typer.Argument(help="The folder that holds bot.toml.")],
+    *,
+    owner: Annotated[str, typer.Option(help="Whose it is; bots of `house` meet each other.")] = (
+        HOUSE
+    ),
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    json: Json = False,
+) -> None:
+    """Add a bot, or its next version, and put it on the ladders of its rulesets."""
+    load_bot_folder(folder)
+
+    async def question(arena: Arena) -> Added:
+        return await add_bot(arena, folder, owner=owner)
+
+    added = ask(question, data_dir=data_dir, redis_url=redis_url)
+    if json:
+        print_json({**_document(added.bot), "is_new": added.is_new, "digest": added.version.digest})
+        return
+    known = "" if added.is_new else " (known: the same content was added before)"
+    out.print(
+        f"{added.version.id} of {added.bot.owner} plays on {', '.join(added.bot.rulesets)}{known}",
+        markup=False,
+    )
+
+
+async def add_bot(
+    arena: Arena, folder: Path, *, owner: str, rulesets: Collection[str] | None = None
+) -> Added:
+    """Register a folder as the active version of its bot, and enter its ladders.
+
+    Args:
+        arena: where.
+        folder: holds bot.toml.
+        owner: whose it is; registered when it is new.
+        rulesets: only these ladders are opened and entered; None for all that the bot plays.
+
+    Raises:
+        InputError: the folder or the owner's name is not fit, or the bot is another owner's.
+    """
+    await arena.store.add_owner(owner)
+    added = await arena.store.add_folder(folder, owner=owner, house=owner == HOUSE)
+    for ruleset in added.bot.rulesets:
+        if rulesets is None or ruleset in rulesets:
+            await arena.queues.open(ruleset)
+            await arena.queues.ladder(ruleset).enter(added.bot.name)
+    return added
+
+
+def show_all(
+    *,
+    ruleset: Annotated[str, typer.Option(help="Only the bots of one ladder.")] = "",
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    json: Json = False,
+) -> None:
+    """List the bots of the arena."""
+
+    async def question(arena: Arena) -> list[Bot]:
+        wanted = await arena.ruleset(ruleset) if ruleset else None
+        return await arena.store.bots(ruleset=wanted)
+
+    bots = ask(question, data_dir=data_dir, redis_url=redis_url)
+    if json:
+        print_json({"bots": [_document(bot) for bot in bots]})
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("bot", "owner", "state", "version", "ladders"):
+        table.add_column(heading)
+    for bot in bots:
+        table.add_row(bot.name, bot.owner, bot.state, bot.active_version, " ".join(bot.rulesets))
+    out.print(table)
+
+
+def suspend(
+    name: Annotated[str, typer.Argument(help="The bot.")],
+    *,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    json: Json = False,
+) -> None:
+    """Give a bot no more matches and take it off its ladders; its waiting matches are cancelled."""
+
+    async def question(arena: Arena) -> tuple[Bot, int]:
+        bot = await arena.store.set_state(name, BotState.SUSPENDED)
+        cancelled = 0
+        for ruleset in bot.rulesets:
+            await arena.queues.ladder(ruleset).withdraw(name)
+            cancelled += await arena.queues.queue(ruleset).cancel_bot(name)
+        return bot, cancelled
+
+    bot, cancelled = ask(question, data_dir=data_dir, redis_url=redis_url)
+    if json:
+        print_json({**_document(bot), "cancelled": cancelled})
+    else:
+        out.print(f"{name} is suspended; matches cancelled: {cancelled}", markup=False)
+
+
+def _document(bot: Bot) -> dict[str, Any]:
+    return {
+        "name": bot.name,
+        "owner": bot.owner,
+        "house": bot.house,
+        "state": bot.state,
+        "active_version": bot.active_version,
+        "versions": bot.versions,
+        "rulesets": bot.rulesets,
+        "created_time": bot.created_time.isoformat(),
+    }

@@ -1,0 +1,267 @@
+"""``arena demo``: the whole arena in a temporary folder, with the sample bots."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+import time
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Group
+from rich.live import Live
+from rich.text import Text
+
+import arena as package
+from arena.cli.bot import HOUSE, add_bot
+from arena.cli.connection import Arena, opened, settings_of
+from arena.cli.console import EXIT_FAILED, Json, out, print_json, progress_console
+from arena.cli.ladder import Row, rows, table_of
+from arena.config import LadderSettings
+from arena.errors import InputError
+from arena.processes import run_until_told
+from arena.queue import rebuild
+from arena.supervisor import Supervisor, running
+from referee.games import parse_ruleset
+from referee.match.bot_folder import load_bot_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.config import Settings
+
+RULESETS = ("quasenbo", "pese-katesh")
+TIME_CONTROL = "1+0.05"
+BOARDS = {"quasenbo": 2, "pese-katesh": 1}
+"""Four games a match on both ladders, so that workers give both as many matches."""
+
+LOOK = 0.25
+"""Seconds between two looks at the ladders."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="demo")(demo)
+
+
+def demo(
+    *,
+    matches: Annotated[
+        int | None, typer.Option("--matches", min=1, help="End after so many matches in all.")
+    ] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option("--data-dir", help="Keep everything there; a temporary folder.")
+    ] = None,
+    bots: Annotated[
+        list[Path] | None, typer.Option("--bot", help="A bot's folder; the sample bots.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Play ladders of both games with the sample bots, and show them live."""
+    folders = [load_bot_folder(each).path for each in bots] if bots else sample_bots()
+    folder = data_dir or Path(tempfile.mkdtemp(prefix="arena-demo-"))
+    settings = settings_of(
+        data_dir=folder,
+        redis_url="",
+        archive_url="",
+        workers=1,
+        grace=2,
+        metrics_port=None,
+        ladders={
+            each: LadderSettings(boards=boards, time_control=TIME_CONTROL)
+            for each, boards in BOARDS.items()
+        },
+    )
+    show = _Show(matches=matches, quiet=json)
+    try:
+        run_until_told(lambda stopping: _run(settings, folders, show, stopping))
+    finally:
+        if data_dir is None:
+            shutil.rmtree(folder, ignore_errors=True)
+    show.end(json=json)
+    if not show.sound:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def sample_bots() -> list[Path]:
+    """Return the folders of the sample bots that can play on this machine.
+
+    Raises:
+        InputError: the installation holds none.
+    """
+    home = Path(package.__file__).parent
+    found = next(
+        (each for each in (home / "_sample_bots", home.parent / "sample_bots") if each.is_dir()),
+        None,
+    )
+    if found is None:
+        raise InputError("this installation holds no sample bots; name folders with --bot")
+    return [each.parent for each in sorted(found.glob("*/bot.toml")) if _can_play(each)]
+
+
+def _can_play(file: Path) -> bool:
+    """Leave out bots made to fail, and those in JavaScript where something is missing."""
+    document = tomllib.loads(file.read_text(encoding="utf-8"))
+    if document["name"] == "faulty":
+        return False
+    if document["command"][0] != "node":
+        return True
+    return shutil.which("node") is not None and (file.parent / "node_modules").is_dir()
+
+
+async def _run(
+    settings: Settings, folders: Sequence[Path], show: _Show, stopping: asyncio.Event
+) -> None:
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    scheduling = () if show.matches is None else ("--matches", str(show.matches))
+    with (settings.data_dir / "demo.log").open("ab") as log:
+        async with running(settings, scheduling=scheduling, output=log) as supervisor:
+            watching = asyncio.create_task(supervisor.watch(stopping))
+            try:
+                await _follow(settings, folders, show, supervisor, watching)
+            finally:
+                stopping.set()
+                await watching
+
+
+async def _follow(
+    settings: Settings,
+    folders: Sequence[Path],
+    show: _Show,
+    supervisor: Supervisor,
+    watching: asyncio.Task[None],
+) -> None:
+    async with opened(settings.model_copy(update={"redis_url": supervisor.url})) as arena:
+        for folder in folders:
+            await add_bot(arena, folder, owner=HOUSE, rulesets=RULESETS)
+        show.begin(await _playable(arena))
+        while not watching.done() and not show.complete:
+            await asyncio.wait({watching}, timeout=LOOK)
+            await show.look(arena)
+        await show.check(arena)
+
+
+async def _playable(arena: Arena) -> list[str]:
+    """Return the ladders of the demo that have enough bots.
+
+    Raises:
+        InputError: none has.
+    """
+    playable = []
+    for ruleset in RULESETS:
+        entrants = parse_ruleset(ruleset).entrants
+        if await arena.queues.ladder(ruleset).size() >= entrants:
+            playable.append(ruleset)
+    if not playable:
+        raise InputError("too few bots for any ladder; name more folders with --bot")
+    return playable
+
+
+@dataclass(frozen=True, slots=True)
+class _Ladder:
+    rows: list[Row]
+    matches: int
+
+
+class _Show:
+    """What the demo shows: a live table per ladder on a terminal, lines elsewhere."""
+
+    def __init__(self, *, matches: int | None, quiet: bool) -> None:
+        self.matches = matches
+        self.sound = False
+        self._rulesets: list[str] = []
+        self._ladders: dict[str, _Ladder] = {}
+        self._reports: dict[str, rebuild.Report] = {}
+        self._begun = time.monotonic()
+        self._seconds = 0.0
+        self._told = 0
+        self._quiet = quiet
+        on_terminal = progress_console.is_terminal and not quiet
+        self._live = Live(console=progress_console, auto_refresh=False) if on_terminal else None
+
+    @property
+    def played(self) -> int:
+        """How many matches have been played."""
+        return sum(each.matches for each in self._ladders.values())
+
+    @property
+    def complete(self) -> bool:
+        """Whether as many matches have been played as were asked for."""
+        return self.matches is not None and self.played >= self.matches
+
+    def begin(self, rulesets: list[str]) -> None:
+        """Begin to show these ladders."""
+        self._rulesets, self._begun = rulesets, time.monotonic()
+        if self._live is not None:
+            self._live.start()
+
+    async def look(self, arena: Arena) -> None:
+        """Read the ladders, and show what is new."""
+        self._seconds = time.monotonic() - self._begun
+        for ruleset in self._rulesets:
+            done = (await arena.queues.queue(ruleset).counts()).done
+            if ruleset in self._ladders and self._ladders[ruleset].matches == done:
+                continue
+            self._ladders[ruleset] = _Ladder(await rows(arena.queues.ladder(ruleset)), done)
+        if self._live is not None:
+            self._live.update(self._picture(), refresh=True)
+        elif not self._quiet and self.played >= self._told + 10:
+            self._told = self.played
+            progress_console.print(self._progress(), markup=False)
+
+    async def check(self, arena: Arena) -> None:
+        """Replay the logs: the ratings and the bank must be what they say."""
+        for ruleset in self._rulesets:
+            self._reports[ruleset] = await rebuild.replay(
+                arena.queues.ladder(ruleset), arena.archive
+            )
+        await self.look(arena)
+        self.sound = all(report.equal for report in self._reports.values())
+        if self._live is not None:
+            self._live.stop()
+
+    def end(self, *, json: bool) -> None:
+        """Print the final ladders."""
+        if json:
+            print_json(self._document())
+            return
+        if self._live is None:
+            out.print(self._picture())
+        for ruleset, report in self._reports.items():
+            verdict = "live = replayed" if report.equal else "live and replayed differ"
+            out.print(f"{ruleset}: sum + bank {report.balance}, {verdict}", markup=False)
+
+    def _progress(self) -> str:
+        of = f" of {self.matches}" if self.matches is not None else ""
+        rate = self.played / self._seconds if self._seconds else 0.0
+        return f"{self.played}{of} matches in {self._seconds:.0f} s, {rate:.2f} matches per second"
+
+    def _picture(self) -> Group:
+        tables = [table_of(self._title(each), self._ladders[each].rows) for each in self._ladders]
+        return Group(*tables, Text(self._progress()))
+
+    def _title(self, ruleset: str) -> str:
+        matches = self._ladders[ruleset].matches
+        rate = matches / self._seconds if self._seconds else 0.0
+        return f"{ruleset}: {matches} matches, {rate:.2f} per second"
+
+    def _document(self) -> dict[str, Any]:
+        return {
+            "ladders": {
+                ruleset: [row.document() for row in ladder.rows]
+                for ruleset, ladder in self._ladders.items()
+            },
+            "matches": self.played,
+            "seconds": round(self._seconds, 3),
+            "bank_checks": {
+                ruleset: {"sum_plus_bank": report.balance, "balanced": report.balance == 0}
+                for ruleset, report in self._reports.items()
+            },
+            "replayed_equal": {
+                ruleset: not report.differences for ruleset, report in self._reports.items()
+            },
+        }

@@ -1,0 +1,196 @@
+"""``arena ladder``: the standings, and the proof that they follow from the log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from arena.cli.connection import Arena, DataDir, RedisUrl, ask
+from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json
+from arena.queue import rebuild
+from arena.ratings.elo import MICRO
+from arena.strengths import MOST_BOTS, Strength, strengths
+from referee.outcome import ForfeitReason
+
+if TYPE_CHECKING:
+    from arena.queue.entries import LoggedResult
+    from arena.queue.ladder import Ladder
+    from arena.queue.rebuild import Report
+
+REBUILD = "rebuild"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="ladder")(ladder)
+
+
+def ladder(  # noqa: PLR0913 -- a command's options
+    ruleset: Annotated[
+        str, typer.Argument(metavar="[RULESET|rebuild]", help="A ladder; all without it.")
+    ] = "",
+    only: Annotated[str, typer.Argument(metavar="[RULESET]", hidden=True)] = "",
+    *,
+    count: Annotated[int, typer.Option(min=1, help="Bots to show.")] = 50,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    json: Json = False,
+) -> None:
+    """Show the standings; `arena ladder rebuild` replays the log and compares."""
+    if ruleset == REBUILD:
+        _rebuild(only, data_dir=data_dir, redis_url=redis_url, json=json)
+        return
+
+    async def question(arena: Arena) -> dict[str, list[Row]]:
+        wanted = [await arena.ruleset(ruleset)] if ruleset else await arena.queues.rulesets()
+        return {each: await rows(arena.queues.ladder(each), count=count) for each in wanted}
+
+    found = ask(question, data_dir=data_dir, redis_url=redis_url)
+    if json:
+        print_json({"ladders": {each: [row.document() for row in r] for each, r in found.items()}})
+        return
+    if not found:
+        out.print("There is no ladder yet; `arena bot add DIR` opens them.")
+    for each, standings in found.items():
+        out.print(table_of(each, standings))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A bot's line in the standings.
+
+    Attributes:
+        rank: from 1.
+        bot: its name.
+        rating: in micro-Elo.
+        strength: what the results in the log say; None when they were not asked.
+        matches: how many rated ones are in the log.
+        timeouts: games that it lost on time.
+    """
+
+    rank: int
+    bot: str
+    rating: int
+    strength: Strength | None
+    matches: int
+    timeouts: int
+
+    @property
+    def error(self) -> float | None:
+        """Half of the 95 % interval of the batch strength, in Elo."""
+        return self.strength.error if self.strength is not None else None
+
+    def document(self) -> dict[str, Any]:
+        """Return the line as JSON."""
+        return {
+            "rank": self.rank,
+            "bot": self.bot,
+            "elo": round(self.rating / MICRO, 6),
+            "error": None if self.error is None else round(self.error, 1),
+            "note": self.strength.note if self.strength is not None else "",
+            "matches": self.matches,
+            "timeouts": self.timeouts,
+        }
+
+
+async def rows(ladder: Ladder, *, count: int = 50) -> list[Row]:
+    """Return the best bots of a ladder, with error bars from the results that Redis holds."""
+    standings = await ladder.standings(0, count)
+    results: list[LoggedResult] = []
+    before: int | None = None
+    while page := await ladder.latest(1000, before=before):
+        results += [each for each in page if each.rated and each.annulled is None]
+        before = page[-1].sequence
+    matches: dict[str, int] = {}
+    timeouts: dict[str, int] = {}
+    for result in results:
+        for bot in result.bots:
+            matches[bot] = matches.get(bot, 0) + 1
+        for forfeit in result.forfeits:
+            if forfeit.reason is ForfeitReason.TIMEOUT:
+                bot = result.bots[forfeit.entrant]
+                timeouts[bot] = timeouts.get(bot, 0) + forfeit.games
+    everyone = sorted(matches.keys() | {each.bot for each in standings})
+    found = strengths(results, everyone) if len(everyone) <= MOST_BOTS else {}
+    return [
+        Row(
+            rank=each.place or 0,
+            bot=each.bot,
+            rating=each.rating,
+            strength=found.get(each.bot),
+            matches=matches.get(each.bot, 0),
+            timeouts=timeouts.get(each.bot, 0),
+        )
+        for each in standings
+    ]
+
+
+def table_of(title: str, standings: list[Row]) -> Table:
+    """Return the standings as a table."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("rank", justify="right")
+    table.add_column("bot")
+    for heading in ("Elo", "error", "matches", "time-outs"):
+        table.add_column(heading, justify="right")
+    for row in standings:
+        table.add_row(
+            str(row.rank),
+            row.bot,
+            f"{row.rating / MICRO:.1f}",
+            error_text(row),
+            str(row.matches),
+            str(row.timeouts),
+        )
+    return table
+
+
+def error_text(row: Row) -> str:
+    """Return the error bar, or in a word why there is none."""
+    if row.error is not None:
+        return f"±{row.error:.0f}"
+    return row.strength.note.partition(":")[0] if row.strength is not None else "-"
+
+
+def _rebuild(only: str, **address: Any) -> None:
+    json = address.pop("json")
+
+    async def question(arena: Arena) -> dict[str, Report]:
+        wanted = [await arena.ruleset(only)] if only else await arena.queues.rulesets()
+        return {
+            each: await rebuild.replay(arena.queues.ladder(each), arena.archive) for each in wanted
+        }
+
+    reports = ask(question, **address)
+    if json:
+        print_json({"ladders": {each: _document(report) for each, report in reports.items()}})
+    for each, report in reports.items():
+        if not json:
+            verdict = "live = replayed" if report.equal else "live and replayed differ"
+            out.print(
+                f"{each}: {report.sequence} entries, {report.annulled} annulled, sum + bank "
+                f"{report.balance}: {verdict}",
+                markup=False,
+            )
+        for difference in report.differences:
+            complain(
+                f"{each}: {difference.name} is {difference.live}, "
+                f"the log says {difference.replayed}"
+            )
+    if not all(report.equal for report in reports.values()):
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _document(report: Report) -> dict[str, Any]:
+    return {
+        "equal": report.equal,
+        "entries": report.sequence,
+        "annulled": report.annulled,
+        "balance": report.balance,
+        "differences": [
+            {"name": each.name, "live": each.live, "replayed": each.replayed}
+            for each in report.differences
+        ],
+    }

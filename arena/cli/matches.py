@@ -1,0 +1,167 @@
+"""``arena matches``, ``arena match``: what was played; an operator annuls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from arena.cli.connection import Arena, DataDir, RedisUrl, ask
+from arena.cli.console import EXIT_FAILED, Json, out, print_json
+from arena.errors import NotFoundError
+from arena.queue import rebuild
+from arena.ratings.elo import MICRO
+
+if TYPE_CHECKING:
+    from arena.queue.entries import LoggedResult
+
+MatchId = Annotated[str, typer.Argument(metavar="ID", help="For example ladder-000001.")]
+Ruleset = Annotated[str, typer.Option("--ruleset", help="Only this ladder.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(name="matches")(show_all)
+    match = typer.Typer(name="match", help="Look at a match, or annul it.", no_args_is_help=True)
+    match.command(name="show")(show)
+    match.command(name="annul")(annul)
+    app.add_typer(match)
+
+
+def show_all(
+    *,
+    ruleset: Ruleset = "",
+    count: Annotated[int, typer.Option(min=1, max=10_000, help="How many of each ladder.")] = 20,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    json: Json = False,
+) -> None:
+    """List the latest results, the newest first."""
+
+    async def question(arena: Arena) -> list[tuple[str, LoggedResult]]:
+        rulesets = [await arena.ruleset(ruleset)] if ruleset else await arena.queues.rulesets()
+        return [
+            (each, result)
+            for each in rulesets
+            for result in await arena.queues.ladder(each).latest(count)
+        ]
+
+    results = ask(question, data_dir=data_dir, redis_url=redis_url)
+    results.sort(key=lambda pair: pair[1].time, reverse=True)
+    if json:
+        print_json({"matches": [_document(each, result) for each, result in results]})
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("match", "ladder", "time", "games", "entrants and Elo", "forfeits"):
+        table.add_column(heading)
+    for each, result in results:
+        table.add_row(
+            result.match_id,
+            each,
+            f"{result.time:%Y-%m-%d %H:%M:%S}",
+            str(result.games),
+            _entrants(result),
+            _forfeits(result) + (" annulled" if result.annulled is not None else ""),
+        )
+    out.print(table)
+
+
+def _entrants(result: LoggedResult) -> str:
+    if not result.changes:
+        return " ".join(result.entrants)
+    pairs = zip(result.entrants, result.changes, strict=True)
+    return " ".join(f"{entrant} {change / MICRO:+.1f}" for entrant, change in pairs)
+
+
+def _forfeits(result: LoggedResult) -> str:
+    return ", ".join(
+        f"{result.entrants[each.entrant]} {each.games} x {each.reason}" for each in result.forfeits
+    )
+
+
+def show(
+    match_id: MatchId,
+    *,
+    ruleset: Ruleset = "",
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    json: Json = False,
+) -> None:
+    """Show where a match stands, and its result."""
+
+    async def question(arena: Arena) -> dict[str, Any]:
+        for each in [await arena.ruleset(ruleset)] if ruleset else await arena.queues.rulesets():
+            result = await arena.queues.ladder(each).result(match_id)
+            if result is not None:
+                return _document(each, result)
+            phase = await arena.queues.queue(each).phase(match_id)
+            if phase is not None:
+                return {"match": match_id, "ruleset": each, "phase": phase}
+        raise NotFoundError(f"there is no match {match_id}; `arena matches` lists the latest")
+
+    document = ask(question, data_dir=data_dir, redis_url=redis_url)
+    if json:
+        print_json(document)
+        return
+    for key, value in document.items():
+        out.print(f"{key}: {value}", markup=False)
+
+
+def annul(  # noqa: PLR0913 -- a command's options
+    match_id: MatchId,
+    *,
+    reason: Annotated[str, typer.Option(help="Shown with the match.")],
+    ruleset: Ruleset = "",
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    json: Json = False,
+) -> None:
+    """Take a result out of the ratings; the ladder becomes what it would be without it."""
+
+    async def question(arena: Arena) -> bool:
+        for each in [await arena.ruleset(ruleset)] if ruleset else await arena.queues.rulesets():
+            ladder = arena.queues.ladder(each)
+            if await ladder.result(match_id) is not None or ruleset:
+                return await rebuild.annul(ladder, match_id, reason=reason, archive=arena.archive)
+        raise NotFoundError(
+            f"no match {match_id} is done; `arena matches` lists the latest, and an old one needs "
+            "--ruleset"
+        )
+
+    annulled = ask(question, data_dir=data_dir, redis_url=redis_url)
+    if json:
+        print_json({"match": match_id, "annulled": annulled})
+    elif annulled:
+        out.print(f"{match_id} is annulled", markup=False)
+    else:
+        out.print(f"{match_id} had been annulled before", markup=False)
+    if not annulled:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _document(ruleset: str, result: LoggedResult) -> dict[str, Any]:
+    return {
+        "match": result.match_id,
+        "ruleset": ruleset,
+        "phase": "done",
+        "sequence": result.sequence,
+        "flow": result.flow,
+        "time": result.time.isoformat(),
+        "rated": result.rated,
+        "entrants": result.entrants,
+        "pair_scores": [score / MICRO for score in result.pair_scores],
+        "elo_changes": [change / MICRO for change in result.changes],
+        "games": result.games,
+        "terminations": {str(name): count for name, count in result.terminations.items()},
+        "forfeits": [
+            {
+                "entrant": result.entrants[each.entrant],
+                "reason": each.reason,
+                "games": each.games,
+            }
+            for each in result.forfeits
+        ],
+        "seconds": result.played.total_seconds(),
+        "annulled": result.annulled,
+    }

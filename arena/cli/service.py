@@ -1,0 +1,247 @@
+"""``arena up``, ``arena scheduler``, ``arena worker``: the service, whole or in parts."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import structlog
+import typer
+from redis.exceptions import RedisError
+
+from arena.cli.connection import Arena, DataDir, RedisUrl, opened, settings_of
+from arena.cli.console import progress_console
+from arena.errors import InputError
+from arena.metrics import Metrics
+from arena.processes import PARENT, is_orphan, process_name, run_until_told, set_up_log
+from arena.queue.connection import connect
+from arena.queue.workers import Workers
+from arena.scheduler import LadderPlan, Scheduler, SchedulerOptions
+from arena.supervisor import running
+from arena.worker import Worker, WorkerOptions
+from referee.match.sandbox import PlainSandbox
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from arena.config import Settings
+    from arena.supervisor import Supervisor
+
+EMBEDDED = "ARENA_EMBEDDED"
+"""Environment: the server is a child of the supervisor and shall not outlive it either."""
+
+MetricsPort = Annotated[
+    int | None,
+    typer.Option(
+        "--metrics-port", min=0, max=65535, help="Of /metrics; the first free one from 7490 up."
+    ),
+]
+Slots = Annotated[
+    int | None, typer.Option("--slots", min=1, help="Tables played at once; one per core.")
+]
+ConfigFile = Annotated[Path | None, typer.Option("--config", help="Instead of ./arena.toml.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(name="up")(up)
+    app.command(name="scheduler")(scheduler)
+    app.command(name="worker")(worker)
+
+
+def up(  # noqa: PLR0913 -- a command's options
+    *,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=0, help="Worker processes; 1.")
+    ] = None,
+    slots: Slots = None,
+    metrics_port: MetricsPort = None,
+    config: ConfigFile = None,
+) -> None:
+    """Run the whole arena on this machine until Ctrl-C."""
+    settings = settings_of(
+        config,
+        data_dir=data_dir,
+        redis_url=redis_url,
+        workers=workers,
+        slots=slots,
+        metrics_port=metrics_port,
+    )
+    set_up_log()
+    run_until_told(lambda stopping: _up(settings, stopping))
+
+
+async def _up(settings: Settings, stopping: asyncio.Event) -> None:
+    async with running(settings) as supervisor:
+        telling = asyncio.create_task(_tell_addresses(settings, supervisor))
+        try:
+            await supervisor.watch(stopping)
+        finally:
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)
+        progress_console.print("Draining; Ctrl-C once more gives up what is being played.")
+    progress_console.print("The arena has stopped.")
+
+
+async def _tell_addresses(settings: Settings, supervisor: Supervisor) -> None:
+    """Print where everything is, once every part has said so."""
+    redis = await connect(supervisor.url)
+    try:
+        workers = Workers(redis)
+        alive = await workers.alive()
+        while len(alive) < 1 + settings.workers:
+            await asyncio.sleep(0.1)
+            alive = await workers.alive()
+    finally:
+        await redis.aclose()
+    say = progress_console.print
+    say(f"The arena runs in {settings.data_dir.resolve()}", markup=False, soft_wrap=True)
+    say(f"  Redis    {supervisor.url}", markup=False, soft_wrap=True)
+    for each in alive:
+        say(
+            f"  metrics  http://{settings.host}:{each.metrics_port}/metrics  {each.name}",
+            markup=False,
+            soft_wrap=True,
+        )
+    say("Add bots with `arena bot add DIR`, see them with `arena ladder`; Ctrl-C stops.")
+
+
+def scheduler(
+    *,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    matches: Annotated[
+        int | None,
+        typer.Option("--matches", min=1, help="Schedule so many ladder matches in all, no more."),
+    ] = None,
+    metrics_port: MetricsPort = None,
+    config: ConfigFile = None,
+) -> None:
+    """Keep every ladder's queue filled; several may run, one of them is active."""
+    settings = settings_of(
+        config, data_dir=data_dir, redis_url=redis_url, metrics_port=metrics_port
+    )
+    set_up_log()
+    run_until_told(lambda stopping: _schedule(settings, stopping, matches=matches))
+
+
+async def _schedule(settings: Settings, stopping: asyncio.Event, *, matches: int | None) -> None:
+    async with _part(settings) as (arena, metrics, port):
+        options = SchedulerOptions(
+            name=process_name("scheduler"),
+            plan=lambda ruleset: ladder_plan(settings, ruleset),
+            most_matches=matches,
+        )
+        await Scheduler(
+            arena.redis,
+            store=arena.store,
+            metrics=metrics,
+            metrics_port=port,
+            options=options,
+            policy=arena.policy,
+        ).run(stopping)
+        if is_orphan() and os.environ.get(EMBEDDED):
+            await _end_server(arena)
+
+
+async def _end_server(arena: Arena) -> None:
+    """End the embedded server of a supervisor that was killed, once the workers have let go."""
+    with suppress(TimeoutError, RedisError):
+        async with asyncio.timeout(10):
+            workers = Workers(arena.redis)
+            while await workers.slots():  # noqa: ASYNC110 -- other processes set no event
+                await asyncio.sleep(0.1)
+    with suppress(RedisError):
+        await arena.redis.shutdown(nosave=True)
+
+
+def ladder_plan(settings: Settings, ruleset: str) -> LadderPlan:
+    """Return what the matches of a ladder are like."""
+    ladder = settings.ladder(ruleset)
+    assert ladder.boards is not None
+    assert ladder.time_control is not None
+    return LadderPlan(
+        boards=ladder.boards, time_control=ladder.time_control, cap=settings.queue_cap
+    )
+
+
+def worker(
+    *,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    slots: Slots = None,
+    metrics_port: MetricsPort = None,
+    config: ConfigFile = None,
+) -> None:
+    """Play matches; run as many workers as there are machines."""
+    settings = settings_of(
+        config, data_dir=data_dir, redis_url=redis_url, slots=slots, metrics_port=metrics_port
+    )
+    set_up_log()
+    run_until_told(lambda stopping: _work(settings, stopping))
+
+
+async def _work(settings: Settings, stopping: asyncio.Event) -> None:
+    async with _part(settings) as (arena, metrics, port):
+        await Worker(
+            arena.redis,
+            store=arena.store,
+            archive=arena.archive,
+            sandbox=PlainSandbox(),
+            metrics=metrics,
+            metrics_port=port,
+            policy=arena.policy,
+            options=worker_options(settings),
+        ).run(stopping)
+
+
+def worker_options(settings: Settings) -> WorkerOptions:
+    """Return how a worker works."""
+
+    def parallel_games(ruleset: str) -> int:
+        games = settings.ladder(ruleset).parallel_games
+        assert games is not None
+        return games
+
+    return WorkerOptions(
+        name=process_name("worker"),
+        slots=settings.slots or settings.cores,
+        cores=settings.cores,
+        parallel_games=parallel_games,
+        grace=settings.grace,
+        lease=settings.lease,
+        renewal=settings.renewal,
+        silence=settings.silence,
+    )
+
+
+@asynccontextmanager
+async def _part(settings: Settings) -> AsyncIterator[tuple[Arena, Metrics, int]]:
+    """Serve metrics and connect, for as long as a part of the service runs."""
+    metrics = Metrics()
+    explicit = "metrics_port" in settings.model_fields_set
+    server = metrics.serve(host=settings.host, port=settings.metrics_port if explicit else None)
+    try:
+        await _wait_for_server(settings)
+        async with opened(settings) as arena:
+            yield arena, metrics, server.port
+    finally:
+        server.close()
+
+
+async def _wait_for_server(settings: Settings) -> None:
+    """Below a supervisor wait until Redis answers: it did, when the supervisor began."""
+    while os.environ.get(PARENT) and not is_orphan():
+        try:
+            await (await connect(settings.redis_url, within=timedelta(seconds=2))).aclose()
+        except InputError as error:
+            structlog.get_logger().warning("redis not reached", error=str(error))
+            await asyncio.sleep(1)
+        else:
+            return

@@ -1,0 +1,49 @@
+"""What a match takes from the archive and leaves there. Everything here blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from referee.match.bot_folder import BotFolder, load_bot_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from arena.archive import Archive
+    from arena.queue.models import MatchSpec
+    from referee.match.table import ProcessRecord
+
+
+def folders(archive: Archive, digests: Iterable[str]) -> tuple[BotFolder, ...]:
+    """Return the folders of the entrants, unpacked on this machine.
+
+    Raises:
+        ArenaError: the archive does not answer, or lacks one.
+    """
+    return tuple(load_bot_folder(archive.unpack_bot(digest)) for digest in digests)
+
+
+def store(
+    archive: Archive, spec: MatchSpec, replay: bytes, processes: Iterable[ProcessRecord]
+) -> None:
+    """Archive the replay, and what each process printed if it printed anything.
+
+    Raises:
+        ArenaError: the archive does not answer or is full.
+    """
+    archive.put_replay(spec.ruleset, spec.id, replay)
+    for process in processes:
+        if process.stdout or process.stderr:
+            archive.put_log(spec.ruleset, spec.id, log_name(process), log_text(process))
+
+
+def log_name(process: ProcessRecord) -> str:
+    """Return the name of a process's log in the archive: table, entrant, and hand in a team."""
+    hand = f"-h{process.hand}" if process.hand else ""
+    return f"t{process.table}-e{process.entrant}{hand}"
+
+
+def log_text(process: ProcessRecord) -> bytes:
+    """Return what a process printed, as UTF-8: stdout, then stderr, each under its heading."""
+    parts = (("stdout", process.stdout), ("stderr", process.stderr))
+    return "".join(f"--- {name}\n{text}\n" for name, text in parts if text).encode()

@@ -1,0 +1,98 @@
+"""What every process of the service does alike: logs, stops when told, ends with its parent."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import logging
+import os
+import signal
+import socket
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+import uvloop
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+PARENT: Final = "ARENA_PARENT_PID"
+"""Environment: the process that this one shall not outlive."""
+
+_PR_SET_PDEATHSIG: Final = 1
+
+
+def process_name(kind: str) -> str:
+    """Return a name that no other process has, for people: ``worker:HOST:PID``."""
+    host = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in _host())
+    return f"{kind}:{host[:40]}:{os.getpid()}"
+
+
+def _host() -> str:
+    return socket.gethostname() or "localhost"
+
+
+def set_up_log() -> None:
+    """Log to stderr: for people on a terminal, one JSON object a line otherwise."""
+    on_terminal = sys.stderr.isatty()
+    exceptions: list[Any] = [] if on_terminal else [structlog.processors.format_exc_info]
+    renderer: Any = (
+        structlog.dev.ConsoleRenderer() if on_terminal else structlog.processors.JSONRenderer()
+    )
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            *exceptions,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+
+
+def end_with_parent() -> None:
+    """Get SIGTERM when the parent named by ``ARENA_PARENT_PID`` ends; end if it has already."""
+    parent = os.environ.get(PARENT)
+    if parent is None:
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM) != 0:
+        raise OSError(ctypes.get_errno(), "prctl failed")
+    if os.getppid() != int(parent):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def is_orphan() -> bool:
+    """Return whether the parent that this process shall not outlive has ended."""
+    parent = os.environ.get(PARENT)
+    return parent is not None and os.getppid() != int(parent)
+
+
+def run_until_told(main: Callable[[asyncio.Event], Awaitable[None]]) -> None:
+    """Run a service process; SIGTERM or SIGINT asks it to stop, a second one ends it at once.
+
+    Args:
+        main: runs until the event that it is given is set, then settles what it has begun.
+    """
+
+    async def run() -> None:
+        stopping = asyncio.Event()
+        task = asyncio.ensure_future(main(stopping))
+
+        def stop() -> None:
+            if stopping.is_set():
+                task.cancel()
+            stopping.set()
+
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop)
+        end_with_parent()
+        await task
+
+    try:
+        uvloop.run(run())
+    except asyncio.CancelledError:
+        sys.exit(1)

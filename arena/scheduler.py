@@ -1,0 +1,307 @@
+"""Keeps matches coming: fills each ladder's queue and puts expired leases back.
+
+One scheduler is active at a time, the others stand by. The active one holds a fenced lease whose
+epoch goes with every match, so that one which lost it without noticing is refused. Numbers of
+matches come from one counter in Redis; who dies between taking a number and queueing its match
+leaves a gap, never a match twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+from redis.exceptions import RedisError
+
+from arena.ladder_pool import LadderPool, Roster
+from arena.metrics import QUEUE_STATES, Metrics
+from arena.queue.keys import arena_key
+from arena.queue.leadership import Leadership
+from arena.queue.models import Enqueued, MatchSpec, RetryPolicy
+from arena.queue.queues import Queues
+from arena.queue.workers import Announcement, Workers
+from referee.games import parse_ruleset
+from referee.match.boards import rotation_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redis.asyncio import Redis
+
+    from arena.competitions.matchmaking import Decision
+    from arena.store import Store
+
+FLOW: Final = "ladder"
+QUEUED_PER_SLOT: Final = 2
+"""Tables of a ladder that wait, for each slot of all workers."""
+
+MOST_A_TICK: Final = 4
+"""Matches made for one ladder in one tick, so that a tick stays short."""
+
+_COUNTER: Final = arena_key("ladder-matches")
+_LEASE: Final = timedelta(seconds=10)
+_RENEWAL: Final = 3.0
+_FIRST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 5.0
+_MEASURE: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LadderPlan:
+    """What the matches of a ladder are like.
+
+    Attributes:
+        boards: of each match.
+        time_control: for example ``5+0.05``.
+        weight: the share of the ladder's flow beside tournaments and challenges.
+        cap: the most matches of the ladder that may wait.
+    """
+
+    boards: int
+    time_control: str
+    weight: int = 1
+    cap: int = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerOptions:
+    """How a scheduler works.
+
+    Attributes:
+        name: a name that no other scheduler has, for people.
+        plan: what the matches of a ruleset's ladder are like.
+        tick: between two looks at the queues.
+        upkeep: between two reapings and counts.
+        most_matches: no ladder match beyond this number is made; None for no end.
+    """
+
+    name: str
+    plan: Callable[[str], LadderPlan]
+    tick: timedelta = timedelta(seconds=0.2)
+    upkeep: timedelta = timedelta(seconds=1)
+    most_matches: int | None = None
+
+
+class _DeposedError(Exception):
+    """Another scheduler is active."""
+
+
+class Scheduler:
+    """Schedules while it is the active one, until it is told to stop.
+
+    Args:
+        redis: a client made by `arena.queue.connection.connect`.
+        store: who may be scheduled.
+        metrics: what is counted.
+        metrics_port: told to whoever asks who is alive.
+        options: how it works.
+        policy: when a match is given up.
+    """
+
+    def __init__(  # noqa: PLR0913 -- assembled in one place
+        self,
+        redis: Redis,
+        *,
+        store: Store,
+        metrics: Metrics,
+        metrics_port: int,
+        options: SchedulerOptions,
+        policy: RetryPolicy | None = None,
+    ) -> None:
+        self._redis = redis
+        self._queues = Queues(redis, policy=policy)
+        self._workers = Workers(redis)
+        self._leadership = Leadership(redis, secrets.token_hex(16))
+        self._roster = Roster(redis, store)
+        self._metrics = metrics
+        self._metrics_port = metrics_port
+        self._options = options
+        self._pools: dict[str, LadderPool] = {}
+        self._slots = 0
+        self._rulesets: list[str] = []
+        self._log: Any = structlog.get_logger().bind(scheduler=options.name)
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Stand by, schedule when it can, until ``stopping`` is set."""
+        async with asyncio.TaskGroup() as group:
+            upkeep = group.create_task(self._keep_up())
+            await self._stand_by_or_lead(stopping)
+            upkeep.cancel()
+        with suppress(RedisError, OSError):
+            await self._leadership.resign()
+            await self._workers.leave(self._options.name)
+        self._log.info("scheduler stopped")
+
+    async def _stand_by_or_lead(self, stopping: asyncio.Event) -> None:
+        pause = _FIRST_PAUSE
+        while not stopping.is_set():
+            try:
+                epoch = await self._leadership.acquire(duration=_LEASE)
+                pause = _FIRST_PAUSE
+                if epoch is None:
+                    await _is_set_within(stopping, 1.0)
+                else:
+                    await self._lead(epoch, stopping)
+            except (RedisError, OSError) as error:
+                self._log.warning("redis not reached", error=str(error), pause_seconds=pause)
+                await _is_set_within(stopping, pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    async def _lead(self, epoch: int, stopping: asyncio.Event) -> None:
+        """Schedule until the right is lost, Redis does not answer, or it is time to stop."""
+        self._log.info("scheduler became active", epoch=epoch)
+        self._pools.clear()
+        await self._queues.fence(epoch)
+        renewing = asyncio.create_task(self._renew(epoch))
+        try:
+            while not stopping.is_set() and not renewing.done():
+                await self.tick(epoch)
+                await _is_set_within(stopping, self._options.tick.total_seconds())
+            if renewing.done():
+                renewing.result()
+        except _DeposedError:
+            self._log.warning("scheduler deposed", epoch=epoch)
+        finally:
+            renewing.cancel()
+            await asyncio.gather(renewing, return_exceptions=True)
+
+    async def _renew(self, epoch: int) -> None:
+        while True:
+            if not await self._leadership.renew(epoch=epoch, duration=_LEASE):
+                raise _DeposedError
+            await asyncio.sleep(_RENEWAL)
+
+    # Matches.
+
+    async def tick(self, epoch: int) -> int:
+        """Fill the queue of every ladder; return how many matches were made.
+
+        Args:
+            epoch: of the right to schedule.
+        """
+        return sum([await self._fill(ruleset, epoch) for ruleset in self._rulesets])
+
+    async def _fill(self, ruleset: str, epoch: int) -> int:
+        game = parse_ruleset(ruleset)
+        if ruleset not in self._pools:
+            self._pools[ruleset] = LadderPool(self._queues.ladder(ruleset), self._roster)
+        pool = self._pools[ruleset]
+        await pool.update()
+        flow = (await self._queues.queue(ruleset).flows()).get(FLOW)
+        if len(pool.pool) < game.entrants or (flow is not None and flow.paused):
+            return 0
+        tables = QUEUED_PER_SLOT * self._slots
+        wanted = max(min(1, tables), tables // rotation_count(game))
+        missing = wanted - (flow.waiting if flow is not None else 0)
+        made = 0
+        for _ in range(min(missing, MOST_A_TICK)):
+            if not await self._make_match(ruleset, pool, epoch):
+                break
+            made += 1
+        return made
+
+    async def _make_match(self, ruleset: str, pool: LadderPool, epoch: int) -> bool:
+        """Pair, number and queue one match; False when none can be made now."""
+        game = parse_ruleset(ruleset)
+        plan = self._options.plan(ruleset)
+        begun, seed = time.perf_counter(), secrets.token_bytes(32)
+        decision = pool.pool.decide(entrants=game.entrants, seed=seed)
+        if decision is None:
+            return False
+        took = time.perf_counter() - begun
+        number = await self._next_number()
+        if number is None:
+            return False
+        spec = MatchSpec(
+            id=f"{FLOW}-{number:06d}",
+            ruleset=ruleset,
+            flow=FLOW,
+            entrants=tuple(each.version for each in decision.entrants),
+            boards=plan.boards,
+            seed=secrets.token_bytes(32),
+            time_control=plan.time_control,
+            rated=True,
+            cost=plan.boards * rotation_count(game),
+            metadata={"reason": decision.reason},
+        )
+        answer = await self._queues.queue(ruleset).enqueue(
+            spec, flow_weight=plan.weight, cap=plan.cap, epoch=epoch
+        )
+        if answer is Enqueued.STALE_EPOCH:
+            raise _DeposedError
+        if answer is not Enqueued.QUEUED:
+            self._log.warning("match refused", match=spec.id, ruleset=ruleset, answer=answer.value)
+            return False
+        pool.note_scheduled(spec.id, spec.bots, when=time.time())
+        self._log_match(spec, decision, seed, took)
+        return True
+
+    async def _next_number(self) -> int | None:
+        """Take the next number of a match; None when the last one has been made."""
+        most = self._options.most_matches
+        if most is not None and int(await self._redis.get(_COUNTER) or 0) >= most:
+            return None
+        return int(await self._redis.incr(_COUNTER))
+
+    def _log_match(self, spec: MatchSpec, decision: Decision, seed: bytes, took: float) -> None:
+        self._log.info(
+            "match scheduled",
+            match=spec.id,
+            ruleset=spec.ruleset,
+            entrants=spec.entrants,
+            reason=decision.reason,
+            candidates=decision.candidates,
+            decision_seed=seed.hex(),
+            commitment=spec.commitment,
+            seconds=round(took, 6),
+        )
+
+    # Upkeep: whoever stands by sees the queues, too; the active one alone reaps.
+
+    async def _keep_up(self) -> None:
+        announcement = Announcement(
+            name=self._options.name, kind="scheduler", slots=0, metrics_port=self._metrics_port
+        )
+        measured = 0.0
+        while True:
+            try:
+                await self._workers.announce(announcement)
+                self._slots = await self._workers.slots()
+                await self._roster.refresh()
+                self._rulesets = await self._queues.rulesets()
+                for ruleset in self._rulesets:
+                    await self._look_after(ruleset)
+                if time.monotonic() - measured > _MEASURE:
+                    measured = time.monotonic()
+                    for pool in list(self._pools.values()):
+                        await pool.measure()
+            except (RedisError, OSError) as error:
+                self._log.warning("upkeep failed", error=str(error))
+            await asyncio.sleep(self._options.upkeep.total_seconds())
+
+    async def _look_after(self, ruleset: str) -> None:
+        queue = self._queues.queue(ruleset)
+        if ruleset in self._pools:
+            reaped = await queue.reap()
+            if reaped.requeued or reaped.dead:
+                self._log.warning(
+                    "leases reaped", ruleset=ruleset, requeued=reaped.requeued, dead=reaped.dead
+                )
+            self._metrics.lease_expirations.inc(len(reaped.dead))
+        counts = await queue.counts()
+        for state in QUEUE_STATES:
+            self._metrics.queue_matches.labels(ruleset, state).set(getattr(counts, state))
+        self._metrics.queue_oldest.labels(ruleset).set(await queue.oldest_seconds())
+
+
+async def _is_set_within(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for an event, at most so long; return whether it is set."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
+    return event.is_set()
