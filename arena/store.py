@@ -32,9 +32,30 @@ class BotState(StrEnum):
 
     ACTIVE = "active"
     SUSPENDED = "suspended"
-    """By an operator, who alone can end it."""
+    """By an operator, who alone can end it; or for the faults of its active version, until another
+    one becomes active."""
     RETIRED = "retired"
     """By its owner; the next version, or an activation, brings it back."""
+    PENDING = "pending"
+    """None of its versions has been accepted yet."""
+
+
+class VersionState(StrEnum):
+    """How far a version has come."""
+
+    UPLOADED = "uploaded"
+    """It waits to be tried."""
+    BUILDING = "building"
+    CHECKING = "checking"
+    """It goes through the steps of ``arena check``."""
+    VALIDATING = "validating"
+    """It plays against house bots."""
+    ACCEPTED = "accepted"
+    """It can be activated."""
+    REJECTED = "rejected"
+    """It failed a step and never plays."""
+    SUSPENDED = "suspended"
+    """It was ended or forfeited too often, and plays no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,10 +65,11 @@ class Bot:
     Attributes:
         name: unique in the arena.
         owner: who submits its versions.
-        rulesets: canonical texts of the ladders that it plays on.
+        rulesets: canonical texts of the ladders that it plays on; () before a version is accepted.
         house: whether it is the arena's own, and so may meet any other in rated matches.
         state: whether it is given matches.
-        active_version: the id of the version that plays, ``NAME@3``.
+        reason: one sentence, why it is suspended.
+        active_version: the id of the version that plays, ``NAME@3``; empty before one is accepted.
         versions: how many there are.
         created_time: of the first version, UTC.
     """
@@ -57,6 +79,7 @@ class Bot:
     rulesets: tuple[str, ...]
     house: bool
     state: BotState
+    reason: str = ""
     active_version: str
     versions: int
     created_time: datetime
@@ -68,10 +91,13 @@ class Version:
 
     Attributes:
         id: ``NAME@3``.
-        digest: SHA-256 of the folder, 64 hex digits; the archive's key.
+        digest: SHA-256 of the folder that plays, after its build, 64 hex digits; the archive's key.
         command: the words of the command, as ``bot.toml`` says.
         parallel_games: the most games it plays at once; 0 leaves it to the referee.
         runtime: ``python``, ``node`` or ``other``.
+        rulesets: canonical texts that it plays.
+        state: how far it has come.
+        reason: one sentence, why it was rejected or suspended.
         created_time: UTC.
     """
 
@@ -80,6 +106,9 @@ class Version:
     command: tuple[str, ...]
     parallel_games: int
     runtime: str
+    rulesets: tuple[str, ...]
+    state: VersionState = VersionState.ACCEPTED
+    reason: str = ""
     created_time: datetime
 
     @property
@@ -175,16 +204,10 @@ class Store:
             raise NotFoundError(f"there is no owner {owner}; an operator adds one with a token")
         digest = await asyncio.to_thread(self._archive.put_bot, folder)
         now = datetime.now(UTC).isoformat()
-        version = {
-            "digest": digest,
-            "command": facts.command,
-            "parallel_games": facts.parallel_games,
-            "runtime": _RUNTIMES.get(Path(facts.command[0]).name, "other"),
-            "created": now,
-        }
+        version = version_record(facts, digest=digest, created=now)
         arguments = (facts.name, owner, digest, json.dumps(facts.rulesets), int(house))
         reply: Any = await self._add(
-            keys=[_BOTS, _VERSIONS, _DIGESTS], args=[*arguments, json.dumps(version), now]
+            keys=[_BOTS, _VERSIONS, _DIGESTS], args=[*arguments, version, now]
         )
         answer, *rest = _texts(reply)
         if answer == "taken":
@@ -247,33 +270,74 @@ class Store:
         bot = await self.bot(name)
         return await self.versions(f"{name}@{number}" for number in range(1, bot.versions + 1))
 
-    async def set_state(self, name: str, state: BotState) -> Bot:
+    async def set_state(self, name: str, state: BotState, *, reason: str = "") -> Bot:
         """Suspend, retire or bring back a bot; who may do it is the caller's question.
+
+        A bot without an accepted version is pending instead of active. One that was suspended for
+        its faults comes back with the version that had them.
+
+        Args:
+            name: the bot.
+            state: any but pending.
+            reason: one sentence, why it is suspended.
 
         Raises:
             NotFoundError: there is no such bot.
         """
-        return await self._changed(name, state=state)
+        return await self._changed(name, state=state, reason=reason)
 
     async def activate(self, version_id: str) -> Bot:
-        """Make a version its bot's active one, and a retired bot active.
+        """Make a version its bot's active one, and its bot active; its rulesets are the bot's.
 
         Raises:
             NotFoundError: there is no such version.
-            PreconditionError: the bot is suspended.
+            PreconditionError: the version is not accepted, or an operator suspended the bot.
         """
         name = version_id.partition("@")[0]
         return await self._changed(name, state=BotState.ACTIVE, version=version_id)
 
-    async def _changed(self, name: str, *, state: BotState, version: str = "") -> Bot:
-        answer: Any = await self._change(keys=[_BOTS, _VERSIONS], args=[name, state, version])
+    async def _changed(
+        self, name: str, *, state: BotState, version: str = "", reason: str = ""
+    ) -> Bot:
+        answer: Any = await self._change(
+            keys=[_BOTS, _VERSIONS], args=[name, state, version, reason]
+        )
         if answer == b"no_bot":
             raise NotFoundError(f"there is no bot {name}; `arena bots` lists them")
         if answer == b"suspended":
             raise PreconditionError(f"the bot {name} is suspended; ask an operator")
         if answer == b"no_version":
             raise NotFoundError(f"there is no version {version}; `arena bot show` lists them")
+        if answer == b"not_accepted":
+            state_of_it = (await self.version(version)).state
+            raise PreconditionError(
+                f"the version {version} is {state_of_it}; only an accepted one can be active"
+            )
         return await self.bot(name)
+
+
+def version_record(
+    facts: BotFacts, *, digest: str, created: str, state: VersionState = VersionState.ACCEPTED
+) -> str:
+    """Return a version as Redis keeps it, JSON.
+
+    Args:
+        facts: what ``bot.toml`` says.
+        digest: of the folder.
+        created: when, ISO 8601.
+        state: how far it has come.
+    """
+    return json.dumps(
+        {
+            "digest": digest,
+            "command": facts.command,
+            "parallel_games": facts.parallel_games,
+            "runtime": _RUNTIMES.get(Path(facts.command[0]).name, "other"),
+            "rulesets": facts.rulesets,
+            "state": state,
+            "created": created,
+        }
+    )
 
 
 def _lua(name: str) -> str:
@@ -292,6 +356,7 @@ def _bot(text: str | bytes) -> Bot:
         rulesets=tuple(json.loads(values["rulesets"])),
         house=values["house"],
         state=BotState(values["state"]),
+        reason=values.get("reason", ""),
         active_version=values["active"],
         versions=values["versions"],
         created_time=datetime.fromisoformat(values["created"]),
@@ -306,5 +371,8 @@ def _version(version_id: str, text: str | bytes) -> Version:
         command=tuple(values["command"]),
         parallel_games=values["parallel_games"],
         runtime=values["runtime"],
+        rulesets=tuple(values["rulesets"]),
+        state=VersionState(values["state"]),
+        reason=values.get("reason", ""),
         created_time=datetime.fromisoformat(values["created"]),
     )

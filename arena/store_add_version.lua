@@ -11,17 +11,23 @@ local bot = text and cjson.decode(text)
 if bot.owner ~= owner then
   return {'taken', bot.owner}
 end
-if bot.state == 'suspended' then
+if bot.state == 'suspended' and not bot.faults then
   return {'suspended'}
 end
 local id = redis.call('HGET', KEYS[3], name .. ' ' .. digest)
 local answer = id and 'known' or 'added'
-if not id then
+if id then
+  -- Whoever adds a folder here vouches for it, whatever became of it before.
+  local known = cjson.decode(redis.call('HGET', KEYS[2], id))
+  known.state, known.reason = 'accepted', nil
+  redis.call('HSET', KEYS[2], id, cjson.encode(known))
+else
   bot.versions = bot.versions + 1
   id = string.format('%s@%.0f', name, bot.versions)
   redis.call('HSET', KEYS[3], name .. ' ' .. digest, id)
   redis.call('HSET', KEYS[2], id, version)
 end
 bot.state, bot.active, bot.house, bot.rulesets = 'active', id, house, rulesets
+bot.reason, bot.faults = nil, nil
 redis.call('HSET', KEYS[1], name, cjson.encode(bot))
 return {answer, id}
