@@ -124,15 +124,30 @@ async def _play_with_progress(plan: MatchPlan, tables: int, *, quiet: bool) -> M
         def ended(_game: ReplayGame) -> None:
             bar.advance(shown)
 
-        for attempt in range(1, VOID_LIMIT + 1):
-            try:
-                return await referee.play(plan, progress=ended)
-            except VoidMatchError as error:
-                if attempt == VOID_LIMIT:
-                    raise
-                complain(f"void, played again with the same seed: {error}")
-                bar.reset(shown)
-    raise AssertionError("unreachable")
+        return await play_until_valid(
+            referee, plan, progress=ended, restart=lambda: bar.reset(shown)
+        )
+
+
+async def play_until_valid(
+    referee: Referee,
+    plan: MatchPlan,
+    *,
+    progress: Callable[[ReplayGame], None] | None = None,
+    restart: Callable[[], None] = lambda: None,
+) -> MatchResult:
+    """Play a match; a void one is played again with the same seed, up to `VOID_LIMIT` times.
+
+    Raises:
+        VoidMatchError: the last attempt was void, too.
+    """
+    for _ in range(VOID_LIMIT - 1):
+        try:
+            return await referee.play(plan, progress=progress)
+        except VoidMatchError as error:
+            complain(f"void, played again with the same seed: {error}")
+            restart()
+    return await referee.play(plan, progress=progress)
 
 
 def _store(result: MatchResult, folder: Path) -> Path:

@@ -44,7 +44,9 @@ _BISECTIONS: Final = 100
 class Counts(Protocol):
     """How often each score was observed, and how many games one observation takes."""
 
-    games_each: ClassVar[int]
+    @property
+    def games_each(self) -> int:
+        """How many games one observation takes."""
 
     def cells(self) -> tuple[tuple[float, int], ...]:
         """Return ``(score, count)`` by rising score; scores run from 0 to 1."""
@@ -128,6 +130,32 @@ class GameCounts:
     def cells(self) -> tuple[tuple[float, int], ...]:
         """Return the three counts by score."""
         return ((0.0, self.losses), (0.5, self.draws), (1.0, self.wins))
+
+
+class SetCounts:
+    """Counts of sets of any number of games, by the first side's half points in the set.
+
+    With two games a set these are pairs: 0 to 4 half points.
+    """
+
+    def __init__(self, *, games_each: int) -> None:
+        self.games_each = games_each
+        self._counts = [0] * (2 * games_each + 1)
+
+    def add(self, half_points: int) -> None:
+        """Count a set: 2 half points for a game won, 1 for a draw.
+
+        Raises:
+            InputError: more half points than the set's games give, or fewer than none.
+        """
+        if not 0 <= half_points < len(self._counts):
+            raise InputError(f"a set gives 0 to {len(self._counts) - 1} half points")
+        self._counts[half_points] += 1
+
+    def cells(self) -> tuple[tuple[float, int], ...]:
+        """Return the counts by score."""
+        most = len(self._counts) - 1
+        return tuple((half / most, count) for half, count in enumerate(self._counts))
 
 
 def _check_counts(counts: PairCounts | GameCounts) -> None:
