@@ -1,0 +1,43 @@
+-- Registers a version that has to be tried before it may play, and puts it in line.
+-- USES: clock
+-- KEYS: bots versions digests trials
+-- ARGV: name, owner, digest of the folder, house (1 or 0), version as JSON without its id, now
+--   (ISO 8601), what a failure of our own begins with
+-- Returns: {added | known, version} | {taken, owner} | {suspended}
+local name, owner, digest, house, version, now, ours =
+  ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1', ARGV[5], ARGV[6], ARGV[7]
+
+local text = redis.call('HGET', KEYS[1], name)
+local bot = text and cjson.decode(text) or {
+  name = name, owner = owner, versions = 0, created = now, state = 'pending', active = '',
+  rulesets = '[]', house = house,
+}
+if bot.owner ~= owner then
+  return {'taken', bot.owner}
+end
+if bot.state == 'suspended' and not bot.faults then
+  return {'suspended'}
+end
+local id = redis.call('HGET', KEYS[3], name .. ' ' .. digest)
+if id then
+  local known = cjson.decode(redis.call('HGET', KEYS[2], id))
+  if known.state == 'rejected' and string.sub(known.reason or '', 1, #ours) == ours then
+    known.state, known.reason = 'uploaded', nil
+    redis.call('HSET', KEYS[2], id, cjson.encode(known))
+    redis.call('ZADD', KEYS[4], now_ms(), id)
+  end
+  return {'known', id}
+end
+if bot.state == 'retired' then
+  -- The owner wants the bot back; one who retires it from now on does not.
+  version = cjson.decode(version)
+  version.revives = true
+  version = cjson.encode(version)
+end
+bot.versions = bot.versions + 1
+id = string.format('%s@%.0f', name, bot.versions)
+redis.call('HSET', KEYS[3], name .. ' ' .. digest, id)
+redis.call('HSET', KEYS[2], id, version)
+redis.call('HSET', KEYS[1], name, cjson.encode(bot))
+redis.call('ZADD', KEYS[4], now_ms(), id)
+return {'added', id}
