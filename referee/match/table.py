@@ -41,7 +41,7 @@ __all__ = ["ProcessRecord", "Table", "TableResult", "TableSettings"]
 ILLEGAL_LIMIT = 3
 """Illegal actions at one table that end a bot's process."""
 
-EXIT_WAIT = 0.5
+EXIT_WAIT = 2.0
 """Seconds to wait for the exit code of a process whose stream has ended."""
 
 LAST_WORDS = 0.1
@@ -290,13 +290,13 @@ class Table:
 
     async def _bury(self, chair: Chair) -> None:
         report = await chair.process.wait(EXIT_WAIT) if chair.process is not None else None
-        how = (
-            f"the process ended early: {report}"
-            if report is not None
-            else "the process closed its stream and went on running"
-        )
+        reason, how = ForfeitReason.CRASH, "the process closed its stream and went on running"
+        if report is not None:
+            how = f"the process ended early: {report}"
+            if report.overuse:
+                reason, how = ForfeitReason.OUT_OF_MEMORY, f"the process was ended: {report}"
         with self.guard():
-            self._fail(chair, ForfeitReason.CRASH, how)
+            self._fail(chair, reason, how)
 
     def lagged(self, session: Session, lag: float) -> None:
         """Void the match."""

@@ -150,21 +150,19 @@ class _Conversation:
         self._outbox.say(pb.PlayRequest(ready=pb.Ready()))
 
     def _read(self, news: pb.Turns) -> None:
+        # A bot hears of an end before the start that it made room for. Only a game that ended at
+        # once both starts and ends in this message.
+        open_before = set(self._starts)
+        for over in news.games_over:
+            if over.game in open_before:
+                self._end(over)
         for message in news.games_started:
             start = GameStart(game=message.game, seat=message.seat, seed=message.seed)
             self._starts[message.game] = start
             self._bot.game_started(start)
         for over in news.games_over:
-            start = self._starts.pop(over.game)
-            self._bot.game_over(
-                GameEnd(
-                    game=over.game,
-                    seat=start.seat,
-                    outcome=wire.outcome_from_pb(over),
-                    termination=wire.termination_from_pb(over),
-                    forfeits=wire.forfeits_from_pb(over),
-                )
-            )
+            if over.game not in open_before:
+                self._end(over)
         assert self._welcome is not None
         act, answer = self._bot.act, self._outbox.answer
         for turn in news.turns:
@@ -177,3 +175,15 @@ class _Conversation:
                     "it must return a text, one of turn.legal_actions"
                 )
             answer(turn.game, turn.ply, action, int(elapsed * 1e6))
+
+    def _end(self, over: pb.GameOver) -> None:
+        start = self._starts.pop(over.game)
+        self._bot.game_over(
+            GameEnd(
+                game=over.game,
+                seat=start.seat,
+                outcome=wire.outcome_from_pb(over),
+                termination=wire.termination_from_pb(over),
+                forfeits=wire.forfeits_from_pb(over),
+            )
+        )
