@@ -6,6 +6,8 @@ ever sees a board from two seats.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from itertools import permutations
 
 from referee.games import Board, Game
@@ -37,6 +39,19 @@ def seating(game: Game, *, board: int, rotation: int) -> tuple[int, ...]:
 def make_board(game: Game, *, seed: bytes, index: int) -> Board:
     """Return board ``index`` of a match (or a competition's round) with this seed."""
     return Board.from_seed(game, board_seed(seed, index))
+
+
+def bot_seed(seed: bytes, *, board: int, seat: int) -> bytes:
+    """Return a bot's own seed, the same for whoever holds this seat of this board.
+
+    So two copies of a bot that uses only this seed split every set.
+
+    Args:
+        seed: the match's.
+        board: the board's index in the match.
+        seat: the bot's.
+    """
+    return hmac.digest(seed, f"bot/{board}/{seat}".encode(), hashlib.sha256)
 
 
 _ORDERS: dict[int, tuple[tuple[int, ...], ...]] = {}

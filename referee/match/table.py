@@ -7,8 +7,6 @@ bot anything.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
 import secrets
 import time
 from contextlib import contextmanager
@@ -16,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from referee.errors import InvalidBotError, VoidMatchError
-from referee.match.boards import make_board, seating
+from referee.match.boards import bot_seed, make_board, seating
 from referee.match.chair import Chair, ProcessRecord
 from referee.match.health import LagMonitor, excuses
 from referee.match.play import Play
@@ -330,7 +328,7 @@ class Table:
             ended=self._game_ended,
         )
         for seat, chair in enumerate(chairs):
-            seed = self._bot_seed(board, seat)
+            seed = bot_seed(self._seed, board=board, seat=seat)
             chair.session.start_game(game=board, seat=seat, seed=seed)
         play.begin()
 
@@ -338,13 +336,6 @@ class Table:
         """Return the process in a seat: an entrant's n-th seat is its n-th process."""
         hand = seats[:seat].count(seats[seat])
         return next(c for c in self._chairs if c.entrant == seats[seat] and c.hand == hand)
-
-    def _bot_seed(self, board: int, seat: int) -> bytes:
-        """Return a bot's own seed, the same for whoever holds this seat of this board.
-
-        So two copies of a bot that uses only this seed split every set.
-        """
-        return hmac.digest(self._seed, f"bot/{board}/{seat}".encode(), hashlib.sha256)
 
     def _game_ended(self, play: Play) -> None:
         """Store a game's end, tell the bots, and start the next game."""
