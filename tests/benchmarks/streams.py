@@ -69,9 +69,10 @@ async def ping_pong(seconds: float) -> float:
         server.add_insecure_port(f"unix:{folder}/s")
         await server.start()
         words = [sys.executable, "-c", _ECHO, f"unix:{folder}/s", str(ACTION_BYTES)]
-        with subprocess.Popen(words, stderr=subprocess.DEVNULL) as client:
-            rate = await done
-            client.kill()
+        client = await asyncio.create_subprocess_exec(*words, stderr=subprocess.DEVNULL)
+        rate = await done
+        client.kill()
+        await client.wait()
         await server.stop(0.2)
     return rate
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import typer
 
 from arena.cli import build
 from arena.cli.compare import half_points
@@ -23,11 +22,7 @@ BOTS = Path(__file__).parents[2] / "sample_bots"
 
 def compare(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
     """Run ``arena compare`` in this process; return its exit code and its JSON."""
-    code = 0
-    try:
-        build("compare")(["compare", *words, "--json"], standalone_mode=False)
-    except typer.Exit as stop:
-        code = stop.exit_code
+    code = build("compare")(["compare", *words, "--json"], standalone_mode=False) or 0
     return code, json.loads(capsys.readouterr().out)
 
 
