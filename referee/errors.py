@@ -55,6 +55,10 @@ class InvalidBotError(InputError):
     """A bot folder that cannot be run: no ``bot.toml``, a missing key, a wrong value."""
 
 
+class SandboxUnavailableError(InputError):
+    """This machine cannot wall bots in, and nobody allowed to run them without walls."""
+
+
 class VoidMatchError(RefereeError):
     """Our own failure: the match is unrated and played again.
 

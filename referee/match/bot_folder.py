@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 MAX_PARALLEL_GAMES = 256
+PROTOCOLS = ("grpc", "jsonl")
 _KEYS = {"name", "rulesets", "command", "build", "parallel_games", "protocol"}
 _EXAMPLE = 'name = "my_bot"\nrulesets = ["quasenbo"]\ncommand = ["python", "bot.py"]'
 
@@ -31,6 +32,7 @@ class BotFolder:
         build: the words of a build command, or ().
         parallel_games: the most games that the bot plays at the same time; 0 leaves it to the
             referee.
+        protocol: ``grpc``, or ``jsonl`` for JSON lines on stdin and stdout.
     """
 
     path: Path
@@ -39,6 +41,7 @@ class BotFolder:
     command: tuple[str, ...]
     build: tuple[str, ...] = ()
     parallel_games: int = 0
+    protocol: str = PROTOCOLS[0]
 
 
 def load_bot_folder(path: Path) -> BotFolder:
@@ -64,9 +67,11 @@ def load_bot_folder(path: Path) -> BotFolder:
         raise InvalidBotError(
             f"{path}/bot.toml: unknown key {unknown[0]!r}; the keys are {', '.join(sorted(_KEYS))}"
         )
-    protocol = document.get("protocol", "grpc")
-    if protocol != "grpc":
-        raise InvalidBotError(f'{path}/bot.toml: protocol must be "grpc", not {protocol!r}')
+    protocol = document.get("protocol", PROTOCOLS[0])
+    if protocol not in PROTOCOLS:
+        raise InvalidBotError(
+            f'{path}/bot.toml: protocol must be "grpc" or "jsonl", not {protocol!r}'
+        )
     return BotFolder(
         path=folder,
         name=_name(document, path),
@@ -74,6 +79,7 @@ def load_bot_folder(path: Path) -> BotFolder:
         command=_words(document, "command", path, required=True),
         build=_words(document, "build", path, required=False),
         parallel_games=_parallel_games(document, path),
+        protocol=protocol,
     )
 
 

@@ -102,7 +102,11 @@ class Chair:
             VoidMatchError: the machine has no process, descriptor or memory left.
         """
         command = BotCommand(
-            words=self.folder.command, folder=self.folder.path, socket=socket, token=token
+            words=self.folder.command,
+            folder=self.folder.path,
+            socket=socket,
+            token=token,
+            protocol=self.folder.protocol,
         )
         self.started = time.monotonic()
         try:

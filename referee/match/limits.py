@@ -1,0 +1,68 @@
+"""What a bot process may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_LEAST_DATA = 512 << 20
+"""Interpreters reserve much that they never touch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a bot may use; sizes in bytes.
+
+    Attributes:
+        memory: resident memory of all its processes together.
+        processes: its processes and threads.
+        open_files: descriptors of one process.
+        file_bytes: the length of one file.
+        tmp_bytes: all files of ``/tmp``, which count beside the memory.
+        shm_bytes: all files of ``/dev/shm``, likewise.
+        files: how many files and folders ``/tmp`` and ``/dev/shm`` hold together.
+        cpu_seconds: processor time of one process; a backstop far beyond any match.
+        nice: how much lower than ours its priority is.
+        folder_bytes: all files of the bot's folder, where it may be written.
+        folder_files: how many files and folders that holds.
+    """
+
+    memory: int = 1 << 30
+    processes: int = 64
+    open_files: int = 128
+    file_bytes: int = 32 << 20
+    tmp_bytes: int = 32 << 20
+    shm_bytes: int = 8 << 20
+    files: int = 4096
+    cpu_seconds: int = 4 * 3600
+    nice: int = 5
+    folder_bytes: int = 64 << 20
+    folder_files: int = 4096
+
+    @property
+    def data(self) -> int:
+        """Private memory that one process may reserve.
+
+        More than it may use: what ends a greedy bot is its use, which can be told from a crash.
+        Never the whole address space, of which Node alone reserves a gigabyte.
+        """
+        return max(_LEAST_DATA, self.memory + self.memory // 4)
+
+    def outer_words(self) -> tuple[str, ...]:
+        """Return the limits of ``prlimit`` that hold inside and outside of a sandbox."""
+        return (
+            f"--nofile={self.open_files}",
+            f"--fsize={self.file_bytes}",
+            "--core=0",
+            f"--cpu={self.cpu_seconds}",
+            "--memlock=65536",
+            "--msgqueue=0",
+            "--sigpending=256",
+        )
+
+    def inner_words(self) -> tuple[str, ...]:
+        """Return the limits of ``prlimit`` that are set last.
+
+        The number of processes is counted by user: inside a user namespace of its own that is the
+        bot alone, outside of it everything that we run.
+        """
+        return (f"--nproc={self.processes}", f"--data={self.data}")

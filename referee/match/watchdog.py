@@ -1,0 +1,129 @@
+"""Watches what a bot uses, and says when it is too much.
+
+Without a control group this is what bounds memory: the sum of the resident sets, twenty times a
+second. Before a bot is ended for it, pages that its processes share are counted once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from referee.match import procfs
+from referee.match.walls import SHM, TMP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from referee.match.cgroup import Cgroup
+    from referee.match.limits import Limits
+
+PERIOD = 0.050
+"""Seconds between two looks."""
+
+_PATIENCE = 4
+"""Seconds without a look for each second that counting shared pages took, since it costs a core."""
+
+
+class Watchdog:
+    """Watches one bot.
+
+    Attributes:
+        peak_memory: the most memory seen, in bytes.
+        cpu_seconds: processor time seen.
+    """
+
+    def __init__(
+        self,
+        pid: int,
+        limits: Limits,
+        *,
+        namespace: bool,
+        cgroup: Cgroup | None,
+        overused: Callable[[str], None],
+    ) -> None:
+        """Begin to watch, on the running loop.
+
+        Args:
+            pid: the process from which all others descend.
+            limits: what the bot may use.
+            namespace: whether it is the first one of a namespace with file systems of its own.
+            cgroup: the bot's control group, where it has one.
+            overused: called once, with the sentence that says what was too much.
+        """
+        self.peak_memory = 0
+        self.cpu_seconds = 0.0
+        self._pid = pid
+        self._limits = limits
+        self._namespace = namespace
+        self._cgroup = cgroup
+        self._overused = overused
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = self._loop.call_later(PERIOD, self._look)
+        self._count: asyncio.Task[None] | None = None
+
+    def stop(self) -> None:
+        """Look once more at what was used, and no more after that."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            self._measure(procfs.family(self._pid))
+
+    def _look(self) -> None:
+        self._timer = self._loop.call_later(PERIOD, self._look)
+        members = procfs.family(self._pid)
+        resident = self._measure(members)
+        if self._cgroup is not None and self._cgroup.oom_kills():
+            self._say(f"more than its {_mebibytes(self._limits.memory)} of memory")
+        elif self._namespace and self._holds_many_files():
+            self._say(f"more than {self._limits.files} files in /tmp and /dev/shm")
+        elif resident > self._limits.memory and self._timer is not None:
+            # Not here: the kernel takes milliseconds to walk the pages of a large process.
+            self._timer.cancel()
+            self._count = self._loop.create_task(self._count_shared_once(members))
+
+    def _measure(self, members: list[int]) -> int:
+        found = [used for member in members if (used := procfs.usage(member)) is not None]
+        resident = sum(used.resident for used in found)
+        self.peak_memory = max(self.peak_memory, min(resident, self._limits.memory))
+        self.cpu_seconds = max(self.cpu_seconds, sum(used.cpu_seconds for used in found))
+        return resident
+
+    def _holds_many_files(self) -> bool:
+        return procfs.files_in(self._pid, (TMP, SHM)) > self._limits.files
+
+    async def _count_shared_once(self, members: list[int]) -> None:
+        begun = time.monotonic()
+        total = await self._loop.run_in_executor(None, _proportional_sum, members)
+        took = time.monotonic() - begun
+        if self._timer is None:
+            return
+        if total > self._limits.memory:
+            self.peak_memory = max(self.peak_memory, total)
+            self._say(
+                f"{_mebibytes(total)} of memory; its limit is {_mebibytes(self._limits.memory)}"
+            )
+        else:
+            self._timer = self._loop.call_later(max(PERIOD, _PATIENCE * took), self._look)
+
+    def _say(self, what: str) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            self._overused(what)
+
+
+def _proportional_sum(members: list[int]) -> int:
+    total = 0
+    for member in members:
+        shared = procfs.proportional(member)
+        if shared is None:
+            used = procfs.usage(member)
+            shared = 0 if used is None else used.resident
+        total += shared
+    return total
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / (1 << 20):.0f} MiB"
