@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from arena.config import Settings
 
 RULESETS = ("quasenbo", "pese-katesh")
-TIME_CONTROL = "1+0.05"
-BOARDS = {"quasenbo": 2, "pese-katesh": 1}
-"""Four games a match on both ladders, so that workers give both as many matches."""
+TIME_CONTROL = "0.5"
+BOARDS = {"quasenbo": 1, "pese-katesh": 1}
+"""Short matches: most of their time is the start of bots, sixteen of them in a match of four."""
 
 LOOK = 0.25
 """Seconds between two looks at the ladders."""
