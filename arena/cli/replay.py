@@ -1,4 +1,4 @@
-"""``arena replay``: look at a stored match, re-execute it, convert it."""
+"""``arena replay``: look at a stored match, re-execute it, convert it, ask a bot about it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from arena import replay_files
+from arena.cli.ask import ask
 from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json
 from arena.errors import InputError
 from arena.match_report import numbered
@@ -16,12 +17,14 @@ from referee.games.replay import Replay, ReplayGame, dump, states, verify
 
 File = Annotated[Path, typer.Argument(help="A replay file.")]
 
-
-noun = typer.Typer(help="Look at replays, re-execute them, convert them.", no_args_is_help=True)
+noun = typer.Typer(
+    help="Look at replays, re-execute and convert them, ask a bot about them.", no_args_is_help=True
+)
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
+    noun.command(name="ask")(ask)
     app.add_typer(noun, name="replay")
 
 
