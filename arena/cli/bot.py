@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path  # noqa: TC003 -- typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,7 +15,6 @@ from referee.match.bot_folder import load_bot_folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from pathlib import Path
 
     from arena.store import Added, Bot
 
