@@ -1,0 +1,113 @@
+"""A bot's stream to the referee that started it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+import grpc
+
+from referee import wire
+from referee.v1 import referee_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_METHOD = "/referee.v1.RefereeService/Play"
+_SWITCH_INTERVAL = 0.0005
+"""Seconds; with Python's default of 5 ms, answers would leave up to 20 ms late."""
+
+
+class Outbox:
+    """What the bot has to say. The stream takes all that is ready whenever it has written."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition(threading.Lock())
+        self._letters: list[pb.PlayRequest] = []
+        self._answers: list[tuple[int, int, str, int]] = []
+        self._ended = False
+
+    def say(self, letter: pb.PlayRequest) -> None:
+        """Send a message."""
+        with self._changed:
+            self._letters.append(letter)
+            self._changed.notify()
+
+    def answer(self, game: int, ply: int, action: str, elapsed_us: int) -> None:
+        """Send an answer, in one message with the others that are ready."""
+        with self._changed:
+            self._answers.append((game, ply, action, elapsed_us))
+            self._changed.notify()
+
+    def end(self) -> None:
+        """Say nothing more."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify()
+
+    def __iter__(self) -> Iterator[pb.PlayRequest]:
+        while True:
+            with self._changed:
+                while not (self._letters or self._answers or self._ended):
+                    self._changed.wait()
+                letters, self._letters = self._letters, []
+                answers, self._answers = self._answers, []
+                ended = self._ended
+            if answers:
+                message = pb.PlayRequest()
+                add = message.actions.actions.add
+                for game, ply, action, elapsed_us in answers:
+                    add(game=game, ply=ply, action=action, elapsed_us=elapsed_us)
+                yield message
+            yield from letters
+            if ended:
+                return
+
+
+@contextmanager
+def referee_stream(hello: pb.Hello) -> Iterator[tuple[Iterator[pb.PlayResponse], Outbox]]:
+    """Open the stream to the referee that started this process, and say Hello.
+
+    Exits the process with a sentence when no referee has started it, or when it went away.
+
+    Args:
+        hello: without a protocol version, which is filled in.
+    """
+    address = os.environ.get("ARENA_BOT_ADDRESS")
+    token = os.environ.get("ARENA_BOT_TOKEN")
+    if not address or token is None:
+        sys.exit(
+            "This is a bot: the arena starts it. Try: arena play quasenbo THIS_FOLDER THIS_FOLDER"
+        )
+    sys.setswitchinterval(_SWITCH_INTERVAL)
+    hello.protocol.CopyFrom(wire.protocol_to_pb())
+    outbox = Outbox()
+    outbox.say(pb.PlayRequest(hello=hello))
+    with grpc.insecure_channel(address) as channel:
+        play = channel.stream_stream(
+            _METHOD,
+            request_serializer=pb.PlayRequest.SerializeToString,
+            response_deserializer=pb.PlayResponse.FromString,
+        )
+        try:
+            yield play(iter(outbox), metadata=(("arena-bot-token", token),)), outbox
+        except grpc.RpcError as error:
+            sys.exit(f"The stream to the referee ended: {_reason(error)}")
+        finally:
+            outbox.end()
+
+
+def release() -> str:
+    """Return the version of this package; ``unknown`` where it was not installed."""
+    try:
+        return version("bot-arena")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _reason(error: grpc.RpcError) -> str:
+    return f"{error.code().name} {error.details()}" if isinstance(error, grpc.Call) else str(error)
