@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 import secrets
+import socket
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -162,7 +163,7 @@ class Accounts:
         _check(scopes, name, lifetime)
         await self._forget_old(owner)
         secret = _MARK + base64.urlsafe_b64encode(secrets.token_bytes(32)).rstrip(b"=").decode()
-        now = datetime.now(UTC).replace(microsecond=0)
+        now = datetime.now(UTC)
         token = Token(
             id=f"tok-{secrets.token_hex(8)}",
             owner=owner,
@@ -258,7 +259,13 @@ async def ensure_admin_token(redis: Redis, data_dir: Path) -> Path:
         path.chmod(0o600)
         return path
     await redis.hsetnx(_OWNERS, ADMIN, datetime.now(UTC).isoformat())
-    created = await accounts.create(ADMIN, scopes=frozenset(Scope), name=f"file {ADMIN_FILE}")
+    place = f"{socket.gethostname()}:{path.absolute()}"
+    name = f"file {ADMIN_FILE} {hashlib.sha256(place.encode()).hexdigest()[:16]}"
+    for old in await accounts.tokens(ADMIN):
+        if old.name == name:
+            # Its only copy was in this place, and is lost.
+            await accounts.revoke(old.id)
+    created = await accounts.create(ADMIN, scopes=frozenset(Scope), name=name)
     try:
         write_private(path, f"{created.secret}\n")
     except InputError:

@@ -229,6 +229,16 @@ class MatchQueue:
             return Phase(state.split(b" ", 1)[0].decode())
         return Phase.DONE if done else None
 
+    async def spec(self, match_id: str) -> MatchSpec | None:
+        """Return a match that is not done, with the time of its enqueueing; None when unknown."""
+        pipe = self._redis.pipeline(transaction=False)
+        pipe.hget(self._key("spec"), match_id)
+        pipe.hget(self._key("state"), match_id)
+        spec, state = await pipe.execute()
+        if spec is None or state is None:
+            return None
+        return MatchSpec.from_json(spec, created_time_ms=int(state.split(b" ", 7)[6]))
+
     async def counts(self) -> Counts:
         """Return how many matches stand where."""
         return Counts(*map(int, await self._scripts.run("counts")))

@@ -111,6 +111,7 @@ class Bot(_message.Message):
     VERSION_COUNT_FIELD_NUMBER: _builtins.int
     HOUSE_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Its name, unique in the arena."""
     owner: _builtins.str
@@ -123,6 +124,8 @@ class Bot(_message.Message):
     """How many versions there are."""
     house: _builtins.bool
     """Whether it is the arena's own."""
+    reason: _builtins.str
+    """One sentence, why it is suspended; for its owner and operators."""
     @_builtins.property
     def rulesets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The ladders it plays on, canonical texts."""
@@ -142,10 +145,11 @@ class Bot(_message.Message):
         version_count: _builtins.int = ...,
         house: _builtins.bool = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
+        reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["active_version", b"active_version", "create_time", b"create_time", "house", b"house", "name", b"name", "owner", b"owner", "rulesets", b"rulesets", "state", b"state", "version_count", b"version_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["active_version", b"active_version", "create_time", b"create_time", "house", b"house", "name", b"name", "owner", b"owner", "reason", b"reason", "rulesets", b"rulesets", "state", b"state", "version_count", b"version_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -165,6 +169,7 @@ class Version(_message.Message):
     COMMAND_FIELD_NUMBER: _builtins.int
     RUNTIME_FIELD_NUMBER: _builtins.int
     PARALLEL_GAMES_FIELD_NUMBER: _builtins.int
+    RULESETS_FIELD_NUMBER: _builtins.int
     STEPS_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     id: _builtins.str
@@ -186,6 +191,10 @@ class Version(_message.Message):
         """The words of its command."""
 
     @_builtins.property
+    def rulesets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The rulesets it plays, canonical texts."""
+
+    @_builtins.property
     def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___Step]:
         """What it went through, in order."""
 
@@ -204,12 +213,13 @@ class Version(_message.Message):
         command: _abc.Iterable[_builtins.str] | None = ...,
         runtime: _builtins.str = ...,
         parallel_games: _builtins.int = ...,
+        rulesets: _abc.Iterable[_builtins.str] | None = ...,
         steps: _abc.Iterable[Global___Step] | None = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["active", b"active", "command", b"command", "create_time", b"create_time", "digest", b"digest", "id", b"id", "parallel_games", b"parallel_games", "reason", b"reason", "runtime", b"runtime", "state", b"state", "steps", b"steps"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["active", b"active", "command", b"command", "create_time", b"create_time", "digest", b"digest", "id", b"id", "parallel_games", b"parallel_games", "reason", b"reason", "rulesets", b"rulesets", "runtime", b"runtime", "state", b"state", "steps", b"steps"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -32,7 +32,7 @@ class Ladder(_message.Message):
     bot_count: _builtins.int
     """How many bots are on it."""
     match_count: _builtins.int
-    """Matches that have ended, the annulled and the unrated ones included."""
+    """Matches that have ended and that the ladder remembers, annulled and unrated ones included."""
     def __init__(
         self,
         *,

@@ -1,0 +1,128 @@
+"""What the calls are answered from."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from arena.accounts import Accounts, Scope
+from arena.api.gate import has_scope, owner
+from arena.errors import DeniedError, NotFoundError
+from arena.limits import Limits, OwnerLimits
+from arena.queue.models import Phase
+from arena.versions import Submissions
+from arena.webhooks import Webhooks
+from referee.games import parse_ruleset
+from referee.match.bot_folder import load_bot_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from redis.asyncio import Redis
+
+    from arena.archive import Archive
+    from arena.config import Settings
+    from arena.queue.queues import Queues
+    from arena.store import Bot, Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend:
+    """The arena as the API sees it.
+
+    Attributes:
+        settings: of the service.
+        redis: a client that has been answered.
+        queues: queues and ladders.
+        store: bots and versions.
+        archive: replays, logs and bot folders.
+        accounts: tokens.
+        limits: what owners may do.
+        submissions: takes archives in.
+        webhooks: where owners hear of what happens.
+    """
+
+    settings: Settings
+    redis: Redis
+    queues: Queues
+    store: Store
+    archive: Archive
+    accounts: Accounts
+    limits: Limits
+    submissions: Submissions
+    webhooks: Webhooks
+
+    async def ruleset(self, text: str) -> str:
+        """Return the canonical text of a ladder's ruleset.
+
+        Raises:
+            InputError: no such game.
+            NotFoundError: there is no ladder of it.
+        """
+        ruleset = parse_ruleset(text).ruleset
+        known = await self.queues.rulesets()
+        if ruleset not in known:
+            there = ", ".join(known) or "none yet"
+            raise NotFoundError(f"there is no ladder of {ruleset}; the ladders are: {there}")
+        return ruleset
+
+    @classmethod
+    def of(
+        cls, settings: Settings, *, redis: Redis, queues: Queues, store: Store, archive: Archive
+    ) -> Backend:
+        """Return the backend of a connected arena."""
+        limits = OwnerLimits(
+            uploads=settings.owner_uploads,
+            challenges=settings.owner_challenges,
+            bots=settings.owner_bots,
+        )
+        return cls(
+            settings=settings,
+            redis=redis,
+            queues=queues,
+            store=store,
+            archive=archive,
+            accounts=Accounts(redis),
+            limits=Limits(redis, limits),
+            submissions=Submissions(redis, store, archive, load=load_bot_folder),
+            webhooks=Webhooks(redis),
+        )
+
+    async def own_bot(self, name: str) -> Bot:
+        """Return a bot of the caller's.
+
+        Raises:
+            NotFoundError: there is no such bot.
+            DeniedError: it is another owner's.
+        """
+        bot = await self.store.bot(name)
+        if bot.owner != owner():
+            raise DeniedError(
+                f"the bot {name} is another owner's; only its owner may do this",
+                reason="NOT_YOUR_BOT",
+            )
+        return bot
+
+    async def bots(self, names: Iterable[str]) -> dict[str, Bot]:
+        """Return those of the bots that exist, by name."""
+        wanted = list(dict.fromkeys(names))
+        found = await asyncio.gather(*(self._bot(name) for name in wanted))
+        return {bot.name: bot for bot in found if bot is not None}
+
+    async def _bot(self, name: str) -> Bot | None:
+        try:
+            return await self.store.bot(name)
+        except NotFoundError:
+            return None
+
+    async def is_open(self, challenge: str) -> bool | None:
+        """Return where a challenge stands, for `arena.limits`; it is named ``RULESET ID``."""
+        ruleset, match_id = challenge.split(" ")
+        phase = await self.queues.queue(ruleset).phase(match_id)
+        return None if phase is None else phase not in {Phase.DONE, Phase.DEAD, Phase.CANCELLED}
+
+
+def sees_private(bot: Bot) -> bool:
+    """Return whether the caller may see what only a bot's owner and operators see."""
+    return bot.owner == owner() or has_scope(Scope.OPERATOR)

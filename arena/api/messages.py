@@ -1,0 +1,256 @@
+"""From the service's values to the API's messages, and nothing else."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from arena.accounts import Scope, Token
+from arena.queue.models import SCORE, Phase
+from arena.ratings.elo import MICRO
+from arena.store import BotState, VersionState
+from arena.v1 import accounts_pb2, bots_pb2, ladders_pb2, matches_pb2, operations_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from arena.queue.entries import LoggedResult
+    from arena.queue.models import Counts, DeadMatch, FlowCounts, MatchSpec, Standing
+    from arena.queue.workers import Announcement
+    from arena.store import Bot, Version
+    from arena.versions import VersionStep
+
+SCOPES = {
+    Scope.AUTHOR: accounts_pb2.SCOPE_AUTHOR,
+    Scope.OPERATOR: accounts_pb2.SCOPE_OPERATOR,
+    Scope.ADMIN: accounts_pb2.SCOPE_ADMIN,
+}
+OUTPUT: Final = 2000
+"""Characters of a step's output that are told, at its beginning and at its end."""
+
+STATES = {
+    Phase.READY: matches_pb2.MATCH_STATE_WAITING,
+    Phase.DELAYED: matches_pb2.MATCH_STATE_WAITING,
+    Phase.PAUSED: matches_pb2.MATCH_STATE_WAITING,
+    Phase.LEASED: matches_pb2.MATCH_STATE_PLAYING,
+    Phase.DEAD: matches_pb2.MATCH_STATE_DEAD,
+    Phase.CANCELLED: matches_pb2.MATCH_STATE_CANCELLED,
+    Phase.DONE: matches_pb2.MATCH_STATE_ENDED,
+}
+
+BOT_STATES = {
+    BotState.ACTIVE: bots_pb2.BOT_STATE_ACTIVE,
+    BotState.SUSPENDED: bots_pb2.BOT_STATE_SUSPENDED,
+    BotState.RETIRED: bots_pb2.BOT_STATE_RETIRED,
+    BotState.PENDING: bots_pb2.BOT_STATE_PENDING,
+}
+VERSION_STATES = {
+    VersionState.UPLOADED: bots_pb2.VERSION_STATE_UPLOADED,
+    VersionState.BUILDING: bots_pb2.VERSION_STATE_BUILDING,
+    VersionState.CHECKING: bots_pb2.VERSION_STATE_CHECKING,
+    VersionState.VALIDATING: bots_pb2.VERSION_STATE_VALIDATING,
+    VersionState.ACCEPTED: bots_pb2.VERSION_STATE_ACCEPTED,
+    VersionState.REJECTED: bots_pb2.VERSION_STATE_REJECTED,
+    VersionState.SUSPENDED: bots_pb2.VERSION_STATE_SUSPENDED,
+}
+
+
+def timestamp(time: datetime) -> Timestamp:
+    """Return a moment in UTC."""
+    message = Timestamp()
+    message.FromDatetime(time.astimezone(UTC))
+    return message
+
+
+def duration(length: timedelta) -> Duration:
+    """Return a length of time."""
+    message = Duration()
+    message.FromTimedelta(length)
+    return message
+
+
+def token_message(token: Token) -> accounts_pb2.Token:
+    """Return a token."""
+    return accounts_pb2.Token(
+        id=token.id,
+        owner=token.owner,
+        name=token.name,
+        scopes=[SCOPES[scope] for scope in sorted(token.scopes)],
+        prefix=token.prefix,
+        create_time=timestamp(token.created_time),
+        expire_time=timestamp(token.expire_time) if token.expire_time else None,
+        revoke_time=timestamp(token.revoke_time) if token.revoke_time else None,
+    )
+
+
+def bot_message(bot: Bot, *, is_private: bool) -> bots_pb2.Bot:
+    """Return a bot; why it is suspended only to whoever may know."""
+    return bots_pb2.Bot(
+        name=bot.name,
+        owner=bot.owner,
+        rulesets=bot.rulesets,
+        state=BOT_STATES[bot.state],
+        active_version=bot.active_version,
+        version_count=bot.versions,
+        house=bot.house,
+        create_time=timestamp(bot.created_time),
+        reason=bot.reason if is_private else "",
+    )
+
+
+def place_message(ruleset: str, standing: Standing, rated_matches: int) -> bots_pb2.Place:
+    """Return where a bot stands on a ladder."""
+    return bots_pb2.Place(
+        ruleset=ruleset,
+        place=standing.place or 0,
+        rating=standing.rating / MICRO,
+        rated_matches=rated_matches,
+    )
+
+
+def version_message(
+    version: Version, bot: Bot, *, steps: Iterable[VersionStep] = ()
+) -> bots_pb2.Version:
+    """Return a version."""
+    return bots_pb2.Version(
+        id=version.id,
+        digest=version.digest,
+        state=VERSION_STATES[version.state],
+        active=version.id == bot.active_version,
+        reason=version.reason,
+        command=version.command,
+        runtime=version.runtime,
+        parallel_games=version.parallel_games,
+        rulesets=version.rulesets,
+        steps=map(_step, steps),
+        create_time=timestamp(version.created_time),
+    )
+
+
+def _step(step: VersionStep) -> bots_pb2.Step:
+    output = step.output
+    if len(output) > 2 * OUTPUT:
+        output = f"{output[:OUTPUT]}\n[...]\n{output[-OUTPUT:]}"
+    return bots_pb2.Step(
+        name=step.name,
+        ok=step.ok,
+        detail=step.detail,
+        output=output,
+        elapsed=duration(step.elapsed),
+    )
+
+
+def waiting_match(spec: MatchSpec, phase: Phase) -> matches_pb2.Match:
+    """Return a match that has not ended; of its seed the commitment alone."""
+    return matches_pb2.Match(
+        id=spec.id,
+        ruleset=spec.ruleset,
+        state=STATES[phase],
+        flow=spec.flow,
+        rated=spec.rated,
+        entrants=[matches_pb2.Entrant(version=version) for version in spec.entrants],
+        boards=spec.boards,
+        time_control=spec.time_control,
+        seed_commitment=spec.commitment,
+        create_time=timestamp(datetime.fromtimestamp(spec.created_time_ms / 1000, UTC)),
+    )
+
+
+def ended_match(ruleset: str, result: LoggedResult) -> matches_pb2.Match:
+    """Return a match that has ended."""
+    match = matches_pb2.Match(
+        id=result.match_id,
+        ruleset=ruleset,
+        state=matches_pb2.MATCH_STATE_ENDED,
+        flow=result.flow,
+        rated=result.rated,
+        entrants=[_entrant(result, number) for number in range(len(result.entrants))],
+        end_time=timestamp(result.time),
+        played=duration(result.played),
+        game_count=result.games,
+        terminations={str(each): count for each, count in result.terminations.items()},
+        sequence=result.sequence,
+    )
+    if result.annulled is not None:
+        match.annul_reason = result.annulled
+    return match
+
+
+def _entrant(result: LoggedResult, number: int) -> matches_pb2.Entrant:
+    others = len(result.entrants) - 1
+    return matches_pb2.Entrant(
+        version=result.entrants[number],
+        score=sum(result.scores[number]) / (SCORE * others),
+        rating_change=result.changes[number] / MICRO if result.changes else 0,
+        points=result.points[number] if result.points else 0,
+        forfeits=[
+            matches_pb2.Forfeits(reason=each.reason.value, games=each.games)
+            for each in result.forfeits
+            if each.entrant == number
+        ],
+    )
+
+
+def ladder_entry(
+    standing: Standing, bot: Bot | None, rated_matches: int
+) -> ladders_pb2.LadderEntry:
+    """Return a bot's line of a ladder."""
+    return ladders_pb2.LadderEntry(
+        place=standing.place or 0,
+        bot=standing.bot,
+        owner=bot.owner if bot else "",
+        rating=standing.rating / MICRO,
+        active_version=bot.active_version if bot else "",
+        rated_matches=rated_matches,
+    )
+
+
+def queue_message(
+    ruleset: str, counts: Counts, *, oldest: timedelta, flows: Mapping[str, FlowCounts]
+) -> operations_pb2.Queue:
+    """Return what waits on a ladder, without the dead matches."""
+    return operations_pb2.Queue(
+        ruleset=ruleset,
+        ready=counts.ready,
+        delayed=counts.delayed,
+        paused=counts.paused,
+        leased=counts.leased,
+        dead=counts.dead,
+        oldest=duration(oldest),
+        flows=[
+            operations_pb2.Flow(
+                name=name,
+                weight=flow.weight,
+                paused=flow.paused,
+                waiting=flow.waiting,
+                leased=flow.leased,
+                dead=flow.dead,
+            )
+            for name, flow in sorted(flows.items())
+        ],
+    )
+
+
+def dead_match(match: DeadMatch) -> operations_pb2.DeadMatch:
+    """Return a match that was given up."""
+    return operations_pb2.DeadMatch(
+        match=match.spec.id,
+        versions=match.spec.entrants,
+        attempts=match.attempts,
+        voids=match.voids,
+        reason=match.reason,
+        death_time=timestamp(match.time),
+    )
+
+
+def worker_message(process: Announcement) -> operations_pb2.Worker:
+    """Return a process that is alive."""
+    return operations_pb2.Worker(
+        name=process.name,
+        kind=process.kind,
+        slots=process.slots,
+        metrics_port=process.metrics_port,
+    )

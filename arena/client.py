@@ -1,0 +1,290 @@
+"""Calls a running arena from afar; what it refuses comes back as the errors of `arena.errors`.
+
+Needs gRPC and protobuf alone. Where the arena is and which token to use stands in a file that
+`Login.save` writes, or in the environment: ``ARENA_SERVER``, ``ARENA_TOKEN``, ``ARENA_CA``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+
+import grpc
+from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
+from google.rpc.status_pb2 import Status
+
+from arena.errors import (
+    ArenaError,
+    DeniedError,
+    InputError,
+    LimitError,
+    NotFoundError,
+    PreconditionError,
+    UnauthenticatedError,
+)
+from arena.private_files import write_private
+from arena.v1.arena_pb2_grpc import ArenaServiceStub
+from arena.v1.bots_pb2 import SubmitVersionRequest, SubmitVersionResponse, UploadHeader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+PORT: Final = 7400
+TIMEOUT: Final = timedelta(seconds=30)
+MESSAGE_BYTES: Final = 256 << 10
+_CHUNK: Final = 64 << 10
+_UPLOAD: Final = timedelta(minutes=5)
+_DETAILS: Final = "grpc-status-details-bin"
+_LOCAL: Final = {"localhost", "127.0.0.1", "[::1]"}
+_ERRORS: Final[Mapping[grpc.StatusCode, type[ArenaError]]] = {
+    grpc.StatusCode.NOT_FOUND: NotFoundError,
+    grpc.StatusCode.FAILED_PRECONDITION: PreconditionError,
+    grpc.StatusCode.UNAUTHENTICATED: UnauthenticatedError,
+    grpc.StatusCode.PERMISSION_DENIED: DeniedError,
+    grpc.StatusCode.INVALID_ARGUMENT: InputError,
+}
+_Request = TypeVar("_Request")
+_Response = TypeVar("_Response")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """Where the arena is, and as whom to call it.
+
+    Attributes:
+        address: ``HOST:PORT``, ``unix:PATH``, or either with ``http://`` (no TLS) or ``https://``
+            before it. Without them TLS is used unless the host is this machine.
+        token: the secret; empty for a stranger.
+        ca: PEM file of whoever signed the arena's certificate; empty for the usual authorities.
+    """
+
+    address: str
+    token: str = ""
+    ca: str = ""
+
+    @property
+    def target(self) -> str:
+        """What gRPC dials."""
+        text = self.address.partition("://")[2] or self.address
+        text = text.rstrip("/")
+        if text.startswith("unix:") or text.rpartition("]")[2].count(":"):
+            return text
+        return f"{text}:{PORT}"
+
+    @property
+    def uses_tls(self) -> bool:
+        """Whether the connection is encrypted."""
+        scheme, separator, _ = self.address.partition("://")
+        if separator:
+            return scheme == "https"
+        return not self.target.startswith("unix:") and self._host not in _LOCAL
+
+    @property
+    def _host(self) -> str:
+        return self.target.rpartition(":")[0]
+
+    def save(self, path: Path | None = None) -> Path:
+        """Write the file, which only its user can read, and return its path.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        file = path or login_file()
+        write_private(file, json.dumps(asdict(self), indent=2) + "\n")
+        return file
+
+    @classmethod
+    def load(cls, environment: Mapping[str, str] | None = None) -> Self:
+        """Return what the environment says, and for what it leaves open the file.
+
+        A token of the file goes to the file's arena only.
+
+        Raises:
+            InputError: neither names an arena, or the file cannot be read.
+        """
+        given = os.environ if environment is None else environment
+        address, token = given.get("ARENA_SERVER", ""), given.get("ARENA_TOKEN", "")
+        file = login_file(given)
+        saved = _read(file) if file.exists() else {}
+        if not address and not saved:
+            raise InputError(
+                "which arena? `arena login ADDRESS` keeps one, ARENA_SERVER names one for a call"
+            )
+        same = not address or address == saved.get("address")
+        if same:
+            address, token = saved["address"], token or saved["token"]
+        ca = given.get("ARENA_CA", "") or (saved.get("ca", "") if same else "")
+        return cls(address=address, token=token, ca=ca)
+
+
+def login_file(environment: Mapping[str, str] | None = None) -> Path:
+    """Return where logins are kept, ``~/.config/bot-arena/login.json``."""
+    given = os.environ if environment is None else environment
+    base = given.get("XDG_CONFIG_HOME", "")
+    folder = Path(base) if Path(base).is_absolute() else Path.home() / ".config"
+    return folder / "bot-arena" / "login.json"
+
+
+def _read(file: Path) -> dict[str, str]:
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+        return {key: str(values[key]) for key in ("address", "token", "ca")}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{file} cannot be read ({error}); `arena login` writes it anew"
+        ) from error
+
+
+class Client:
+    """A connection to an arena; close it, or use it as a context manager.
+
+    Args:
+        login: where and as whom.
+
+    Attributes:
+        stub: every call, to be made by `ask`, `watch` and `submit`.
+    """
+
+    def __init__(self, login: Login) -> None:
+        self.login = login
+        self._channel = _channel(login)
+        self.stub = ArenaServiceStub(self._channel)
+
+    def ask(
+        self,
+        call: grpc.UnaryUnaryMultiCallable[_Request, _Response],
+        request: _Request,
+        *,
+        timeout: timedelta = TIMEOUT,
+    ) -> _Response:
+        """Make a call and return its answer.
+
+        Raises:
+            InputError: the arena refused it; the sentence is the arena's.
+            ArenaError: it does not answer, or failed.
+        """
+        try:
+            return call(request, timeout=timeout.total_seconds(), metadata=self._metadata)
+        except grpc.RpcError as error:
+            raise self._error(error) from error
+
+    def watch(
+        self, call: grpc.UnaryStreamMultiCallable[_Request, _Response], request: _Request
+    ) -> Iterator[_Response]:
+        """Make a call and yield its answers as they come; leaving the loop ends it.
+
+        Raises:
+            InputError: the arena refused it.
+            ArenaError: it does not answer, or failed.
+        """
+        stream: Any = call(request, metadata=self._metadata)
+        try:
+            yield from stream
+        except grpc.RpcError as error:
+            raise self._error(error) from error
+        finally:
+            stream.cancel()
+
+    def submit(self, archive: bytes) -> SubmitVersionResponse:
+        """Upload a packed bot.
+
+        Args:
+            archive: a tar.gz or zip, as `arena.uploads.pack_folder` makes it.
+
+        Raises:
+            InputError: the arena refused it.
+            ArenaError: it does not answer, or failed; then the same may be submitted again.
+        """
+        try:
+            return self.stub.SubmitVersion(
+                _pieces(archive), timeout=_UPLOAD.total_seconds(), metadata=self._metadata
+            )
+        except grpc.RpcError as error:
+            raise self._error(error) from error
+
+    def close(self) -> None:
+        """End the connection."""
+        self._channel.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def _metadata(self) -> tuple[tuple[str, str], ...]:
+        token = self.login.token
+        return (("authorization", f"Bearer {token}"),) if token else ()
+
+    def _error(self, error: grpc.RpcError) -> ArenaError:
+        return error_of(error, address=self.login.address)
+
+
+def error_of(error: Any, *, address: str) -> ArenaError:
+    """Return what a failed call stands for.
+
+    Args:
+        error: a `grpc.RpcError` that a call raised.
+        address: of the arena, for the sentence about one that does not answer.
+    """
+    code, sentence = error.code(), error.details() or ""
+    info, retry = _details(error.trailing_metadata() or ())
+    reason = info.reason if info is not None else ""
+    facts = dict(info.metadata) if info is not None else {}
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED and info is not None:
+        after = retry.retry_delay.ToTimedelta() if retry is not None else None
+        return LimitError(sentence, retry_after=after, reason=reason, facts=facts)
+    if code in _ERRORS and info is not None:
+        return _ERRORS[code](sentence, reason=reason, facts=facts)
+    if code is grpc.StatusCode.UNAVAILABLE and info is None:
+        return ArenaError(f"no arena answers at {address}: {sentence}", reason="UNREACHABLE")
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return ArenaError(f"the arena at {address} takes too long", reason="DEADLINE_EXCEEDED")
+    said = sentence or "no reason was given"
+    return ArenaError(f"the arena at {address}: {said} ({code.name})", reason=reason, facts=facts)
+
+
+def _details(metadata: Any) -> tuple[ErrorInfo | None, RetryInfo | None]:
+    """Return what the trailing metadata of a call say of its error."""
+    found: dict[type[Any], Any] = {}
+    for key, value in metadata:
+        if key == _DETAILS:
+            for each in Status.FromString(value).details:
+                for kind in (ErrorInfo, RetryInfo):
+                    if each.Is(kind.DESCRIPTOR):
+                        found[kind] = kind.FromString(each.value)
+    return found.get(ErrorInfo), found.get(RetryInfo)
+
+
+def _pieces(archive: bytes) -> Iterator[SubmitVersionRequest]:
+    yield SubmitVersionRequest(
+        header=UploadHeader(sha256=hashlib.sha256(archive).hexdigest(), size_bytes=len(archive))
+    )
+    for start in range(0, len(archive), _CHUNK):
+        yield SubmitVersionRequest(chunk=archive[start : start + _CHUNK])
+
+
+def _channel(login: Login) -> grpc.Channel:
+    """Return a channel to an arena.
+
+    Raises:
+        InputError: the file of the authority cannot be read.
+    """
+    options = (
+        ("grpc.max_receive_message_length", MESSAGE_BYTES),
+        ("grpc.max_send_message_length", MESSAGE_BYTES),
+    )
+    if not login.uses_tls:
+        return grpc.insecure_channel(login.target, options=options)
+    try:
+        authority = Path(login.ca).read_bytes() if login.ca else None
+    except OSError as error:
+        raise InputError(f"{login.ca} cannot be read: {error.strerror}") from error
+    credentials = grpc.ssl_channel_credentials(root_certificates=authority)
+    return grpc.secure_channel(login.target, credentials, options=options)
