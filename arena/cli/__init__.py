@@ -23,6 +23,8 @@ SERVER_MODULES = {
 
 MODULES = {
     "games": ("games",),
+    "new": ("new",),
+    "check": ("check",),
     "play": ("play",),
     "compare": ("compare",),
     "replay": ("replay",),

@@ -1,0 +1,98 @@
+"""What a check found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+OUTPUT_LIMIT = 4096
+"""Characters of what a bot printed that a step keeps."""
+
+
+class StepState(StrEnum):
+    """What came of a step."""
+
+    OK = "ok"
+    WARN = "warn"
+    """The bot may play, but its author may want to know."""
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of a check.
+
+    Attributes:
+        number: from 1.
+        name: what was looked at, the same words for every bot: ``start``, ``plays quasenbo``.
+        state: what came of it.
+        detail: one sentence about what was found.
+        advice: one sentence, what to do; empty when it is ok.
+        output: what the bot printed, shortened in the middle; empty when it is ok.
+        elapsed: how long it took.
+    """
+
+    number: int
+    name: str
+    state: StepState
+    detail: str
+    advice: str
+    output: str
+    elapsed: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckReport:
+    """What a check found.
+
+    Attributes:
+        bot: its name; empty when bot.toml could not be read.
+        tier: of the sandbox that it ran in.
+        steps: those that were reached, in order.
+    """
+
+    bot: str
+    tier: str
+    steps: tuple[Step, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no step failed."""
+        return all(step.state is not StepState.FAIL for step in self.steps)
+
+    @property
+    def failure(self) -> Step | None:
+        """The first step that failed."""
+        return next((step for step in self.steps if step.state is StepState.FAIL), None)
+
+    def document(self) -> dict[str, Any]:
+        """Return the report for JSON."""
+        return {
+            "bot": self.bot,
+            "sandbox": self.tier,
+            "passed": self.passed,
+            "steps": [
+                {
+                    "number": step.number,
+                    "name": step.name,
+                    "state": str(step.state),
+                    "detail": step.detail,
+                    "advice": step.advice,
+                    "output": step.output,
+                    "seconds": round(step.elapsed.total_seconds(), 3),
+                }
+                for step in self.steps
+            ],
+        }
+
+
+def shorten(text: str, limit: int = OUTPUT_LIMIT) -> str:
+    """Return a text of at most about so many characters, with a gap in its middle if need be."""
+    if len(text) <= limit:
+        return text
+    head, tail = limit // 4, limit - limit // 4
+    return f"{text[:head]}\n[... {len(text) - limit} characters left out ...]\n{text[-tail:]}"

@@ -1,0 +1,74 @@
+"""``arena check``: the numbered steps that a bot goes through before it may play."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from arena.check import CheckOptions, CheckReport, Step, StepState, check_folder
+from arena.cli.console import EXIT_FAILED, Json, out, print_json
+from arena.cli.play import core_count, run_async
+from referee.clock import TimeControl
+from referee.match.runner import Referee
+from referee.match.sandbox import PlainSandbox
+
+if TYPE_CHECKING:
+    from referee.match.sandbox import Sandbox
+
+STYLES = {StepState.OK: "green", StepState.WARN: "yellow", StepState.FAIL: "red"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="check")(check)
+
+
+def check(
+    bot: Annotated[Path, typer.Argument(help="The folder that holds bot.toml.")],
+    *,
+    time: Annotated[str, typer.Option(help="BANK+INCREMENT in seconds.")] = "5+0.05",
+    sandbox: Annotated[
+        bool, typer.Option(help="Run the bot as the arena does, where this machine can.")
+    ] = True,
+    json: Json = False,
+) -> None:
+    """Put a bot through what the arena asks of it; exit 1 when a step fails."""
+    walls = _sandbox(wanted=sandbox)
+    options = CheckOptions(control=TimeControl.parse(time))
+
+    async def told(step: Step) -> None:
+        if not json:
+            _show(step)
+
+    async def main() -> CheckReport:
+        referee = Referee(sandbox=walls, cores=core_count(), tables=core_count())
+        return await check_folder(bot, referee, options=options, told=told)
+
+    report = run_async(main())
+    if json:
+        print_json(report.document())
+    elif report.passed:
+        out.print(f"{report.bot} is fit to play; sandbox: {report.tier}", markup=False)
+    else:
+        out.print(f"{report.bot or bot} is not fit to play; sandbox: {report.tier}", markup=False)
+    if not report.passed:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _sandbox(*, wanted: bool) -> Sandbox:
+    del wanted
+    return PlainSandbox()
+
+
+def _show(step: Step) -> None:
+    style = STYLES[step.state]
+    out.print(
+        f"{step.number:2}  [{style}]{step.state:<4}[/{style}]  {step.name}: ", end="", markup=True
+    )
+    out.print(step.detail, markup=False)
+    if step.advice:
+        out.print(f"          to do: {step.advice}", markup=False)
+    for line in step.output.splitlines():
+        out.print(f"          | {line}", markup=False)
