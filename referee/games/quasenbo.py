@@ -58,12 +58,13 @@ from referee.games.quasenbo_core import (
 from referee.outcome import Outcome, Termination, places_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from random import Random
 
     from referee.games.base import Board
 
 _MOST_CARDS_A_HAND = 22  # two seats and all 45 cards of the Decktet
+_PART = 12  # cards of a hand whose texts are remembered together, so at most 4,096 of them
 _COUNTED_EVENTS = {DRAW: "draw", PENALTY: "penalty"}
 
 
@@ -86,6 +87,24 @@ class QuasenboObservation:
     decree: str
 
 
+class _PartTexts(dict[int, tuple[str, ...]]):
+    """Maps the bits of some cards of a hand to their texts; remembers what it was asked.
+
+    Args:
+        cards: texts and bits of at most `_PART` cards, in the deck's order.
+    """
+
+    __slots__ = ("_cards",)
+
+    def __init__(self, cards: Sequence[tuple[str, int]]) -> None:
+        super().__init__()
+        self._cards = cards
+
+    def __missing__(self, mask: int) -> tuple[str, ...]:
+        self[mask] = told = tuple([card for card, bits in self._cards if mask & bits])
+        return told
+
+
 class _Faces:
     """The texts of codes, masks and events, for one `QuasenboRules`.
 
@@ -94,18 +113,26 @@ class _Faces:
         actions: mask to its action texts, sorted.
     """
 
-    __slots__ = ("_hand_order", "_lying", "_rules", "actions", "code_of")
+    __slots__ = ("_hand_parts", "_lying", "_plays", "_rules", "actions", "code_of")
 
     def __init__(self, rules: QuasenboRules) -> None:
         self._rules = rules
-        self._hand_order = tuple(zip(rules.deck, rules.card_bits, strict=True))
+        cards = tuple(zip(rules.deck, rules.card_bits, strict=True))
+        parts = [cards[start : start + _PART] for start in range(0, len(cards), _PART)]
+        self._hand_parts = [(sum(bits for _, bits in part), _PartTexts(part)) for part in parts]
         self._lying = (*rules.actions, EXCUSE)
+        self._plays = [
+            [f"play {seat} {action}" for action in rules.actions] for seat in range(rules.seats)
+        ]
         self.code_of = {action: code for code, action in enumerate(rules.actions)}
         self.actions = MaskTexts(rules.actions)
 
     def hand(self, mask: int) -> tuple[str, ...]:
         """Return the cards of a hand's mask, in the deck's order."""
-        return tuple([card for card, bits in self._hand_order if mask & bits])
+        found: tuple[str, ...] = ()
+        for part, texts in self._hand_parts:
+            found += texts[mask & part]
+        return found
 
     def lying(self, codes: Iterable[int]) -> tuple[str, ...]:
         """Return the texts of codes that lie in the pile."""
@@ -116,7 +143,8 @@ class _Faces:
         seat = kind_and_seat & SEAT_BITS
         kind = kind_and_seat - seat
         if kind == PLAY:
-            return f"play {seat} {self._lying[number]}"
+            play: str = self._plays[seat][number]
+            return play
         if kind == RUN:
             return f"quasenbo {seat} {run_length(number, self._rules.suits)}"
         if kind == PASS:

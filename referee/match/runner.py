@@ -88,6 +88,7 @@ class Referee:
         self.monitor = LagMonitor()
         self._permits = PermitPool(cores)
         self._tables = asyncio.Semaphore(tables)
+        self._matches = 0
 
     async def play(
         self, plan: MatchPlan, *, progress: Callable[[ReplayGame], None] | None = None
@@ -101,8 +102,9 @@ class Referee:
         Raises:
             VoidMatchError: our own failure; every process has been ended.
         """
-        self.monitor.start()
         begun = time.monotonic()
+        self._matches += 1
+        self.monitor.start()
         tables = [
             asyncio.create_task(self._play_table(plan, rotation, progress))
             for rotation in range(plan.rotations)
@@ -113,6 +115,9 @@ class Referee:
             for table in tables:
                 table.cancel()
             await asyncio.gather(*tables, return_exceptions=True)
+            self._matches -= 1
+            if not self._matches:
+                self.monitor.stop()
         return MatchResult(
             replay=_replay(plan, results, self.sandbox.tier),
             processes=tuple(record for result in results for record in result.processes),

@@ -34,7 +34,8 @@ MESSAGE_LIMIT = 64 << 10
 """Bytes of a bot's message; longer ones are not even parsed."""
 
 LAG_CREDIT_FROM = 0.020
-"""Seconds of a charge from which the referee's own lag is looked up and taken off."""
+"""Seconds of a charge from which the referee's own lag is looked up and taken off; it is looked up
+for a shorter one, too, before a flag falls."""
 
 
 class Phase(Enum):
@@ -259,7 +260,7 @@ class Session:
             turn = turns.popleft()
             if turn.live:
                 turn.arrival = arrival
-                turn.think_us = action.elapsed_us
+                turn.think_us = max(0, action.elapsed_us)
                 self._judge_time(turn, action.action, share)
                 if self.phase is not Phase.PLAYING:
                     return
@@ -267,7 +268,7 @@ class Session:
 
     def _judge_time(self, turn: OpenTurn, text: str, share: float) -> None:
         lag = 0.0
-        if share > LAG_CREDIT_FROM:
+        if share > LAG_CREDIT_FROM or share > turn.clock.allowance:
             lag = min(share, self._monitor.lag_between(turn.arrival - share, turn.arrival))
         turn.charged = share - lag
         if turn.clock.charge(turn.charged):

@@ -1,16 +1,19 @@
 """Tables with real bot processes: games, forfeits and what is left afterwards."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from referee.games.replay import dump, load, verify
+from referee.match.health import LagMonitor
 from referee.outcome import Forfeit, ForfeitReason, Termination
 from tests.referee.real_bots import (
     FIRST,
     RANDOM,
     forfeits,
     make_plan,
+    make_referee,
     play,
     write_bot,
     write_script,
@@ -246,3 +249,15 @@ async def test_a_bot_that_hangs_is_ended_and_the_rest_of_its_games_forfeited(
     assert reasons.count(ForfeitReason.STALL) == 2
     timeout = next(f for game in forfeits(result) for f in game if f.reason == "timeout")
     assert timeout.detail.endswith("s for one turn with 0.100 s left in the bank of 0.1+0")
+
+
+async def test_the_watch_on_the_loop_ends_with_the_last_match(tmp_path: Path) -> None:
+    """A referee that plays nothing does nothing."""
+    bot = write_bot(tmp_path / "bot")
+    monitor = LagMonitor()
+    referee = make_referee(monitor=monitor)
+    plan = make_plan("quasenbo", bot, bot, boards=1, rotations=1, control="60")
+    first = asyncio.create_task(referee.play(plan))
+    await referee.play(plan)
+    await first
+    assert monitor._timer is None
