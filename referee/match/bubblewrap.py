@@ -23,7 +23,14 @@ from referee.match.descriptors import readable
 from referee.match.limits import Limits
 from referee.match.runtimes import SYSTEM_PATH, Runtime, Runtimes, find_runtimes, outermost
 from referee.match.sandbox import BRIDGE, BotCommand, Launch, Sandbox, bot_environment
-from referee.match.seat_users import DEFAULT_USERS, SeatUsers, can_reach, hand_over
+from referee.match.seat_users import (
+    DEFAULT_USERS,
+    SeatUsers,
+    can_reach,
+    hand_over,
+    lend_folder,
+    take_folder,
+)
 from referee.match.seccomp import seccomp_filter
 from referee.match.walls import BOT, SEAT, TMP, Mount, Walls, system_mounts
 
@@ -65,20 +72,26 @@ class BubblewrapSandbox(Sandbox):
     """
 
     def __init__(
-        self, settings: SandboxSettings | None = None, *, cgroups: CgroupParent | None = None
+        self,
+        settings: SandboxSettings | None = None,
+        *,
+        cgroups: CgroupParent | None = None,
+        why: str = "",
     ) -> None:
         """Look up what is needed; whether it works is for `detect_sandbox` to find out.
 
         Args:
             settings: how bots are walled in.
             cgroups: makes a control group for each bot, where there is one that may.
+            why: why there are no control groups.
 
         Raises:
-            SandboxUnavailableError: a program is missing.
-            InputError: an interpreter does not serve, or the architecture is unknown.
+            SandboxUnavailableError: a program is missing, or the architecture is unknown.
+            InputError: an interpreter does not serve.
         """
         settings = settings or SandboxSettings()
         self.limits = settings.limits
+        self.why = why
         self.tier = "bwrap+watchdog" if cgroups is None else "bwrap+cgroup"
         self.runtimes: Runtimes = find_runtimes(
             python=settings.python, node=settings.node, node_modules=settings.node_modules
@@ -117,6 +130,7 @@ class BubblewrapSandbox(Sandbox):
                 inherited=tuple(inherited.descriptors),
                 info=info,
                 cgroup=cgroup,
+                written=command.folder if command.writable else None,
                 held=held.pop_all(),
             )
 
@@ -139,6 +153,9 @@ class BubblewrapSandbox(Sandbox):
             return None
         user, lock = self._users.lend()
         held.callback(lock.close)
+        if command.writable:
+            held.callback(take_folder, command.folder)
+            lend_folder(command.folder, user)
         _check_readable(command.folder, user)
         if command.socket is not None:
             hand_over(command.socket, user)

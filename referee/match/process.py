@@ -144,9 +144,8 @@ class BotProcess:
     def _watch(self, first: int) -> None:
         self._watchdog = Watchdog(
             first,
-            self._launch.limits,
+            self._launch,
             namespace=self._namespace is not None,
-            cgroup=self._launch.cgroup,
             overused=self._end_for_overuse,
         )
 

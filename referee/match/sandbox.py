@@ -63,6 +63,7 @@ class Launch:
         info: our end of a pipe through which bubblewrap tells the first process of the bot's pid
             namespace; None where there is no namespace. The reader closes it.
         cgroup: the control group that the process is born in.
+        written: the folder that the process may write, and that has to be watched.
         held: what the process holds, closed when nothing of it is left.
     """
 
@@ -73,6 +74,7 @@ class Launch:
     inherited: tuple[int, ...] = ()
     info: int | None = None
     cgroup: Cgroup | None = None
+    written: Path | None = None
     held: ExitStack = field(default_factory=ExitStack)
 
     def close_inherited(self) -> None:
@@ -95,10 +97,12 @@ class Sandbox(ABC):
         tier: how strong the walls are, stored with every match: ``none``, ``bwrap+watchdog``,
             ``bwrap+cgroup``.
         limits: what a bot may use.
+        why: why the walls are no stronger; empty when nobody looked.
     """
 
     tier: str
     limits: Limits
+    why: str
 
     @abstractmethod
     def launch(self, command: BotCommand, *, limits: Limits | None = None) -> Launch:
@@ -123,11 +127,7 @@ class Sandbox(ABC):
 
 
 class PlainSandbox(Sandbox):
-    """A plain process with limits and a lower priority.
-
-    Attributes:
-        why: why there are no walls; empty when nobody asked for them.
-    """
+    """A plain process with limits and a lower priority."""
 
     tier = "none"
 
@@ -150,6 +150,7 @@ class PlainSandbox(Sandbox):
             environment={**_inherited_environment(), **bot_environment(command, command.socket)},
             folder=command.folder,
             limits=limits,
+            written=command.folder if command.writable else None,
         )
 
     def require_walls(self) -> None:

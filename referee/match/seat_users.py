@@ -55,6 +55,19 @@ def hand_over(seat_socket: Path, user: int) -> None:
         path.chmod(mode)
 
 
+def lend_folder(folder: Path, user: int) -> None:
+    """Let this user write a folder and all that it holds; links are not followed."""
+    os.lchown(folder, user, user)
+    for path, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            os.lchown(os.path.join(path, name), user, user)  # noqa: PTH118 -- bytes of any kind
+
+
+def take_folder(folder: Path) -> None:
+    """Let a folder, and all that it holds by now, be ours again."""
+    lend_folder(folder, os.geteuid())
+
+
 def can_reach(path: Path, user: int) -> bool:
     """Return whether a user without groups may enter all folders above a path, and read it."""
     needed = 0o5 if path.is_dir() else 0o4

@@ -17,7 +17,7 @@ import struct
 from dataclasses import dataclass
 from functools import cache
 
-from referee.errors import InputError
+from referee.errors import SandboxUnavailableError
 from referee.match.system_calls import NUMBERS
 
 # fmt: off
@@ -103,12 +103,12 @@ def seccomp_filter(machine: str = "") -> bytes:
         machine: as `os.uname` has it; this machine when empty.
 
     Raises:
-        InputError: there is no table of system calls for it.
+        SandboxUnavailableError: there is no table of system calls for it.
     """
     machine = machine or os.uname().machine
     architecture = _ARCHITECTURES.get(machine)
     if architecture is None:
-        raise InputError(
+        raise SandboxUnavailableError(
             f"the sandbox knows no system calls of {machine}; it runs on "
             + " and ".join(_ARCHITECTURES)
         )

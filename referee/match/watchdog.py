@@ -11,13 +11,14 @@ import time
 from typing import TYPE_CHECKING
 
 from referee.match import procfs
+from referee.match.folder_use import DEPTH_LIMIT, folder_use
 from referee.match.walls import SHM, TMP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-    from referee.match.cgroup import Cgroup
-    from referee.match.limits import Limits
+    from referee.match.sandbox import Launch
 
 PERIOD = 0.050
 """Seconds between two looks."""
@@ -37,27 +38,27 @@ class Watchdog:
     def __init__(
         self,
         pid: int,
-        limits: Limits,
+        launch: Launch,
         *,
         namespace: bool,
-        cgroup: Cgroup | None,
         overused: Callable[[str], None],
     ) -> None:
         """Begin to watch, on the running loop.
 
         Args:
             pid: the process from which all others descend.
-            limits: what the bot may use.
+            launch: what is known of the bot: its limits, its control group, what it may write.
             namespace: whether it is the first one of a namespace with file systems of its own.
-            cgroup: the bot's control group, where it has one.
             overused: called once, with the sentence that says what was too much.
         """
         self.peak_memory = 0
         self.cpu_seconds = 0.0
         self._pid = pid
-        self._limits = limits
+        self._limits = launch.limits
         self._namespace = namespace
-        self._cgroup = cgroup
+        self._cgroup = launch.cgroup
+        self._written = launch.written
+        self._weighing: asyncio.Task[None] | None = None
         self._overused = overused
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = self._loop.call_later(PERIOD, self._look)
@@ -69,6 +70,9 @@ class Watchdog:
             self._timer.cancel()
             self._timer = None
             self._measure(procfs.family(self._pid))
+        for task in (self._count, self._weighing):
+            if task is not None:
+                task.cancel()
 
     def _look(self) -> None:
         self._timer = self._loop.call_later(PERIOD, self._look)
@@ -82,6 +86,8 @@ class Watchdog:
             # Not here: the kernel takes milliseconds to walk the pages of a large process.
             self._timer.cancel()
             self._count = self._loop.create_task(self._count_shared_once(members))
+        if self._written is not None and (self._weighing is None or self._weighing.done()):
+            self._weighing = self._loop.create_task(self._weigh(self._written))
 
     def _measure(self, members: list[int]) -> int:
         found = [used for member in members if (used := procfs.usage(member)) is not None]
@@ -106,6 +112,18 @@ class Watchdog:
             )
         else:
             self._timer = self._loop.call_later(max(PERIOD, _PATIENCE * took), self._look)
+
+    async def _weigh(self, folder: Path) -> None:
+        limits = self._limits
+        use = await self._loop.run_in_executor(
+            None, lambda: folder_use(folder, most_files=limits.folder_files)
+        )
+        if use.size > limits.folder_bytes:
+            self._say(f"more than {_mebibytes(limits.folder_bytes)} in its folder")
+        elif use.files > limits.folder_files:
+            self._say(f"more than {limits.folder_files} files in its folder")
+        elif use.too_deep:
+            self._say(f"folders nested deeper than {DEPTH_LIMIT}")
 
     def _say(self, what: str) -> None:
         if self._timer is not None:

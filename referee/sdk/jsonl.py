@@ -1,0 +1,208 @@
+"""A bridge for bots that read and write lines of JSON instead of gRPC.
+
+``python -m referee.sdk.jsonl -- COMMAND...`` starts the command, speaks gRPC with the referee, and
+puts each message to the bot as one line on its stdin; the bot answers with lines on its stdout.
+The referee starts it for a bot whose ``bot.toml`` says ``protocol = "jsonl"``. The bridge belongs
+to the bot: its processor time and memory are the bot's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from functools import cache
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+from referee.sdk.stream import Outbox, referee_stream, release
+from referee.v1 import referee_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from google.protobuf.message import Message
+
+LINE_LIMIT = 64 << 10
+"""Bytes of a bot's line, as of a message of its own."""
+
+_NUMBER_LIMIT = 1 << 31
+
+
+def main(words: list[str]) -> None:
+    """Run a command as a bot; exits as it exits."""
+    if words[:1] != ["--"] or len(words) < 2:
+        sys.exit("Usage: python -m referee.sdk.jsonl -- COMMAND...")
+    bot = subprocess.Popen(words[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        with referee_stream(pb.Hello(sdk=f"bot-arena-jsonl {release()}")) as (stream, outbox):
+            Bridge(bot, outbox).carry(stream)
+        _exit_like(bot)
+    finally:
+        bot.kill()
+
+
+class Bridge:
+    """Carries messages between the referee's stream and a bot's stdin and stdout."""
+
+    def __init__(self, bot: subprocess.Popen[bytes], outbox: Outbox) -> None:
+        """Begin to read what the bot says.
+
+        Args:
+            bot: its process, with both pipes.
+            outbox: of the stream.
+        """
+        self._bot = bot
+        self._outbox = outbox
+        self._over = False
+        # When each open turn was put to the bot, and when its latest answer came.
+        self._put: dict[tuple[int, int], float] = {}
+        self._answered = 0.0
+        self._reader = threading.Thread(target=self._listen, daemon=True)
+        self._reader.start()
+
+    def carry(self, stream: Iterator[pb.PlayResponse]) -> None:
+        """Put what the referee says to the bot, until the match is over and the bot has gone."""
+        for message in stream:
+            self._over = message.WhichOneof("content") == "match_over"
+            try:
+                self._write(message)
+                if self._over:
+                    self._stdin.close()
+            except BrokenPipeError:
+                break  # the bot has gone, or hears no more: its exit or the clock decides
+            if self._over:
+                break
+        self._reader.join()
+
+    def _write(self, message: pb.PlayResponse) -> None:
+        now = time.perf_counter()
+        for turn in message.turns.turns:
+            self._put[turn.game, turn.ply] = now
+        self._stdin.write("".join(lines_of(message)).encode())
+        self._stdin.flush()
+
+    @property
+    def _stdin(self) -> Any:
+        return self._bot.stdin
+
+    def _listen(self) -> None:
+        stdout = self._bot.stdout
+        assert stdout is not None
+        while line := stdout.readline(LINE_LIMIT + 1):
+            try:
+                self._hear(line)
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                sys.stderr.write(f"This line is no message: {line[:200]!r} ({error!r})\n")
+                # A message without content: the referee judges it as what it is, invalid.
+                self._outbox.say(pb.PlayRequest())
+        if self._over:
+            self._outbox.say(pb.PlayRequest(goodbye=pb.Goodbye()))
+            self._outbox.end()
+        else:
+            _exit_like(self._bot)
+
+    def _hear(self, line: bytes) -> None:
+        """Pass a line on; what it raises is the fault of the line."""
+        if len(line) > LINE_LIMIT:
+            raise ValueError(f"longer than {LINE_LIMIT} bytes")
+        ((kind, fields),) = json.loads(line).items()
+        if kind == "action":
+            action = fields["action"]
+            action.encode()
+            self._answer(_number(fields["game"]), _number(fields["ply"]), action)
+        elif kind == "ready":
+            self._outbox.say(pb.PlayRequest(ready=pb.Ready()))
+        elif kind == "resign":
+            self._outbox.say(pb.PlayRequest(resign=pb.Resign(game=_number(fields["game"]))))
+        else:
+            raise ValueError(f"{kind!r} is none of action, ready, resign")
+
+    def _answer(self, game: int, ply: int, action: str) -> None:
+        now = time.perf_counter()
+        # The bot worked on this turn since it was put, or since the answer before it.
+        begun = max(self._put.pop((game, ply), now), self._answered)
+        self._answered = now
+        self._outbox.answer(game, ply, action, int((now - begun) * 1e6))
+
+
+def lines_of(message: pb.PlayResponse) -> Iterator[str]:
+    """Yield a message of the referee as lines; games that start, games over, turns one by one."""
+    content = message.WhichOneof("content")
+    if content != "turns":
+        if content is not None:
+            yield _line(content, getattr(message, content))
+        return
+    news = message.turns
+    opened = {start.game for start in news.games_started}
+    # An end before the start that it made room for; but not before its own.
+    for over in news.games_over:
+        if over.game not in opened:
+            yield _line("game_over", over)
+    for start in news.games_started:
+        yield _line("game_started", start)
+    for over in news.games_over:
+        if over.game in opened:
+            yield _line("game_over", over)
+    for turn in news.turns:
+        yield _line("turn", turn)
+
+
+def _line(kind: str, message: Message) -> str:
+    text = json.dumps({kind: _fields_of(message)}, ensure_ascii=False, separators=(",", ":"))
+    return text + "\n"
+
+
+def _fields_of(message: Message) -> dict[str, Any]:
+    return {
+        name: convert(getattr(message, name))
+        for name, convert, present in _layout(message.DESCRIPTOR)
+        if not present or message.HasField(name)
+    }
+
+
+@cache
+def _layout(descriptor: Descriptor) -> tuple[tuple[str, Callable[[Any], Any], bool], ...]:
+    """Return each field's name, what makes JSON of its value, and whether it may be absent."""
+    return tuple((field.name, _converter(field), field.has_presence) for field in descriptor.fields)
+
+
+def _converter(field: FieldDescriptor) -> Callable[[Any], Any]:
+    one: Callable[[Any], Any] = _same
+    if field.message_type is not None:
+        one = _fields_of
+    elif field.enum_type is not None:
+        names = {number: value.name for number, value in field.enum_type.values_by_number.items()}
+        one = names.__getitem__
+    elif field.type == FieldDescriptor.TYPE_BYTES:
+        one = bytes.hex
+    if not field.is_repeated:
+        return one
+    return list if one is _same else lambda values: [one(value) for value in values]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _number(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < _NUMBER_LIMIT:
+        raise ValueError(f"{value!r} is no number of a game or ply")
+    return value
+
+
+def _exit_like(bot: subprocess.Popen[bytes]) -> NoReturn:
+    """End this process, from whichever thread, as the bot ends."""
+    code = bot.wait()
+    sys.stderr.flush()
+    if code < 0:
+        os.kill(os.getpid(), -code)
+    os._exit(code if code >= 0 else 128 - code)  # for signals that Python ignores
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
