@@ -98,6 +98,7 @@ class Version:
         rulesets: canonical texts that it plays.
         state: how far it has come.
         reason: one sentence, why it was rejected or suspended.
+        trusted: whether somebody added it on this side of the walls; no other plays without them.
         created_time: UTC.
     """
 
@@ -109,6 +110,7 @@ class Version:
     rulesets: tuple[str, ...]
     state: VersionState = VersionState.ACCEPTED
     reason: str = ""
+    trusted: bool = True
     created_time: datetime
 
     @property
@@ -335,6 +337,8 @@ def version_record(
             "runtime": _RUNTIMES.get(Path(facts.command[0]).name, "other"),
             "rulesets": facts.rulesets,
             "state": state,
+            # What comes from outside is tried before it is accepted.
+            "trusted": state is VersionState.ACCEPTED,
             "created": created,
         }
     )
@@ -374,5 +378,6 @@ def _version(version_id: str, text: str | bytes) -> Version:
         rulesets=tuple(values["rulesets"]),
         state=VersionState(values["state"]),
         reason=values.get("reason", ""),
+        trusted=values["trusted"],
         created_time=datetime.fromisoformat(values["created"]),
     )

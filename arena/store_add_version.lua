@@ -19,7 +19,7 @@ local answer = id and 'known' or 'added'
 if id then
   -- Whoever adds a folder here vouches for it, whatever became of it before.
   local known = cjson.decode(redis.call('HGET', KEYS[2], id))
-  known.state, known.reason = 'accepted', nil
+  known.state, known.reason, known.trusted = 'accepted', nil, true
   redis.call('HSET', KEYS[2], id, cjson.encode(known))
 else
   bot.versions = bot.versions + 1

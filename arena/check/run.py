@@ -25,8 +25,8 @@ from referee.errors import InvalidBotError, VoidMatchError
 from referee.games import parse_ruleset
 from referee.match.boards import rotation_count
 from referee.match.bot_folder import load_bot_folder
+from referee.match.confined import run_in_sandbox
 from referee.match.limits import Limits
-from referee.match.process import BotProcess
 from referee.match.runner import MatchPlan
 from referee.match.sandbox import BotCommand
 from referee.match.settings import TableSettings
@@ -127,28 +127,20 @@ async def run_build(bot: BotFolder, sandbox: Sandbox, *, limit: timedelta) -> Fi
         limit: how long it may take.
     """
     before = (bot.path / "bot.toml").read_bytes()
-    command = BotCommand(words=bot.build, folder=bot.path, writable=True)
     try:
-        process = BotProcess(command, sandbox, exited=lambda _: None, limits=_BUILD_LIMITS)
+        report = await run_in_sandbox(
+            sandbox, bot.build, bot.path, limit=limit, writable=True, limits=_BUILD_LIMITS
+        )
     except InvalidBotError as error:
         return Finding(StepState.FAIL, str(error), "name a program that the arena has")
-    try:
-        report = await process.wait(limit.total_seconds())
-    finally:
-        await process.stop(grace=0)
-    output = shorten(
-        "\n".join(ring.text() for ring in (process.stderr.ring, process.stdout.ring) if ring.total)
-    )
     words = " ".join(bot.build)
-    if report is None:
-        detail = f"{words} still ran after {limit.total_seconds():g} s, and was ended"
-        return Finding(StepState.FAIL, detail, "build less, or send what was built", output)
-    if report.code != 0 or report.overuse:
+    if not report.succeeded:
+        output = shorten("\n".join(text for text in (report.stderr, report.stdout) if text))
         advice = "see what it printed; the build has no network and may write /tmp and its folder"
         return Finding(StepState.FAIL, f"{words} failed: {report}", advice, output)
     if not _is_same(bot.path / "bot.toml", before):
         return Finding(StepState.FAIL, f"{words} changed bot.toml", "leave bot.toml as it was sent")
-    return ok(f"{words} took {report.cpu_seconds:.1f} s of processor time")
+    return ok(f"{words} took {report.exit.cpu_seconds:.1f} s of processor time")
 
 
 def _is_same(file: Path, content: bytes) -> bool:

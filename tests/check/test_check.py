@@ -163,7 +163,7 @@ async def test_a_build_makes_what_plays(tmp_path: Path) -> None:
     ("code", "words"),
     [
         ("raise SystemExit('no compiler')", "exit code 1"),
-        ("import time; time.sleep(60)", "still ran after 1 s"),
+        ("import time; time.sleep(60)", "it took too long"),
         ("open('bot.toml', 'a').write('#')", "changed bot.toml"),
         (
             "import os; os.remove('bot.toml'); os.symlink('/etc/passwd', 'bot.toml')",
