@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from referee import wire
 from referee.sdk.bot import Bot, GameEnd, GameStart, Turn, Welcome
+from referee.sdk.marks import Marks
 from referee.sdk.stream import Outbox, referee_stream, release
 from referee.v1 import referee_pb2 as pb
 
@@ -36,9 +37,11 @@ class _Conversation:
         self._outbox = outbox
         self._starts: dict[int, GameStart] = {}
         self._welcome: Welcome | None = None
+        self._marks = Marks()
 
     def hold(self, stream: Iterator[pb.PlayResponse]) -> None:
         """Read and answer until the match is over."""
+        self._marks.watch_output()
         for message in stream:
             kind = message.WhichOneof("content")
             if kind == "turns":
@@ -74,8 +77,9 @@ class _Conversation:
             if over.game not in open_before:
                 self._end(over)
         assert self._welcome is not None
-        act, answer = self._bot.act, self._outbox.answer
+        act, answer, marks = self._bot.act, self._outbox.answer, self._marks
         for turn in news.turns:
+            marks.turn = (turn.game, turn.ply)
             before = time.perf_counter()
             action = act(Turn(turn, self._starts[turn.game], self._welcome))
             elapsed = time.perf_counter() - before
@@ -85,6 +89,8 @@ class _Conversation:
                     "it must return a text, one of turn.legal_actions"
                 )
             answer(turn.game, turn.ply, action, int(elapsed * 1e6))
+        # Not in a finally: the traceback of a turn belongs to it.
+        marks.turn = None
 
     def _end(self, over: pb.GameOver) -> None:
         start = self._starts.pop(over.game)

@@ -167,7 +167,7 @@ async def test_a_bot_is_told_what_it_will_play(tmp_path: Path) -> None:
         make_plan("quasenbo", bot, write_bot(tmp_path / "other"), boards=1, rotations=1)
     )
     assert result.processes[0].stdout.splitlines() == [
-        "5+0.05", "0:00:05 0:00:00.050000 quasenbo 2",
+        "5+0.05", "[game 0, ply 0]", "0:00:05 0:00:00.050000 quasenbo 2",
     ]  # fmt: skip
 
 

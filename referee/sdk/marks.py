@@ -1,0 +1,83 @@
+"""Marks what a bot prints with the turn during which it prints it.
+
+Before the first text of a turn a line of its own is written, ``[game 3, ply 17]``; before what is
+printed later, outside of any turn, ``[between turns]``. Nothing is written for a turn during which
+nothing is printed. So `arena match log` shows each text beside its turn, however many games are
+open at once and however much of the output was left out.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MARK = re.compile(
+    r"^\[(?:game (\d{1,6}), ply (\d{1,6})|between turns|(\.\.\. \d+ bytes left out \.\.\.))\]\n",
+    re.MULTILINE,
+)
+
+Turn = tuple[int, int]
+"""Game and ply."""
+
+
+class Marks:
+    """Knows which turn the bot is thinking about.
+
+    Attributes:
+        turn: the turn; None between turns.
+    """
+
+    __slots__ = ("turn",)
+
+    def __init__(self) -> None:
+        self.turn: Turn | None = None
+
+    def watch_output(self) -> None:
+        """Mark what is printed from now on; a terminal is left alone, somebody debugs there."""
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None and not stream.isatty():
+                self.watch(stream)
+
+    def watch(self, stream: TextIO) -> None:
+        """Mark what is printed to a stream from now on.
+
+        The stream stays the same object, since loggers may have got hold of it long ago.
+        """
+        write = stream.write
+        marked: Turn | None = None
+        at_line_start = True
+
+        def write_marked(text: str, /) -> int:
+            nonlocal marked, at_line_start
+            if self.turn != marked and text:
+                marked = self.turn
+                mark = "between turns" if marked is None else "game {}, ply {}".format(*marked)
+                write(f"[{mark}]\n" if at_line_start else f"\n[{mark}]\n")
+            if text:
+                at_line_start = text.endswith("\n")
+            return write(text)
+
+        stream.write = write_marked  # type: ignore[method-assign]
+
+
+def by_turn(text: str) -> Iterator[tuple[Turn | None, str]]:
+    r"""Yield the parts of what a bot printed, each with its turn; marks are taken out.
+
+    Behind a gap in the output its turn is not known until the next mark.
+
+    >>> list(by_turn("hello\n[game 3, ply 17]\nhm\n[between turns]\nbye\n"))
+    [(None, 'hello\n'), ((3, 17), 'hm\n'), (None, 'bye\n')]
+    """
+    turn: Turn | None = None
+    start = 0
+    for mark in _MARK.finditer(text):
+        if mark.start() > start:
+            yield turn, text[start : mark.start()]
+        turn = (int(mark[1]), int(mark[2])) if mark[1] else None
+        start = mark.start() if mark[3] else mark.end()
+    if start < len(text):
+        yield turn, text[start:]
