@@ -128,9 +128,8 @@ async def run_build(bot: BotFolder, sandbox: Sandbox, *, limit: timedelta) -> Fi
     """
     before = (bot.path / "bot.toml").read_bytes()
     try:
-        report = await run_in_sandbox(
-            sandbox, bot.build, bot.path, limit=limit, writable=True, limits=_BUILD_LIMITS
-        )
+        command = BotCommand(words=bot.build, folder=bot.path, writable=True)
+        report = await run_in_sandbox(command, sandbox, limit=limit, limits=_BUILD_LIMITS)
     except InvalidBotError as error:
         return Finding(StepState.FAIL, str(error), "name a program that the arena has")
     words = " ".join(bot.build)
