@@ -57,7 +57,7 @@ class MatchCalls:
         else:
             rulesets = await self._backend.queues.rulesets()
         lists = [
-            await self._latest(ruleset, before.get(ruleset), bot=request.bot, count=size)
+            await self._latest(ruleset, before.get(ruleset), bot=request.bot, count=size + 1)
             for ruleset in rulesets
             if before.get(ruleset) != 0
         ]

@@ -5,7 +5,7 @@ import hashlib
 import io
 import secrets
 import tarfile
-from collections.abc import AsyncIterator, Awaitable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -108,9 +108,7 @@ def make_backend(redis: Redis, folder: Path, **options: Any) -> Backend:
 async def start(backend: Backend, **endpoint: Any) -> Arena:
     """Start a server on a free port of this machine."""
     metrics = Metrics()
-    server = ApiServer(
-        backend, metrics=metrics, endpoint=Endpoint(host=HOST, port=0, **endpoint)
-    )
+    server = ApiServer(backend, metrics=metrics, endpoint=Endpoint(host=HOST, port=0, **endpoint))
     port = await server.start()
     return Arena(backend=backend, metrics=metrics, server=server, port=port)
 
@@ -158,7 +156,8 @@ def pieces(
 
 async def submit(calls: Calls, archive: bytes) -> bots_pb2.SubmitVersionResponse:
     """Upload an archive."""
-    return await upload(calls, pieces(archive))
+    answer: bots_pb2.SubmitVersionResponse = await upload(calls, pieces(archive))
+    return answer
 
 
 async def upload(calls: Calls, messages: Iterable[bots_pb2.SubmitVersionRequest]) -> Any:
@@ -176,8 +175,11 @@ def request_id() -> str:
     return secrets.token_hex(8)
 
 
-async def until(fact: Any) -> None:
+async def until(fact: Callable[[], bool | Awaitable[bool]]) -> None:
     """Wait until a question is answered with yes."""
     async with asyncio.timeout(20):
-        while not await fact():  # noqa: ASYNC110 -- a store sets no event
+        while True:
+            answer = fact()
+            if answer if isinstance(answer, bool) else await answer:
+                return
             await asyncio.sleep(0.01)

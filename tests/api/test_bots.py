@@ -85,9 +85,7 @@ async def test_an_operator_suspends_and_resumes(arena: Arena) -> None:
     ada, operator = await arena.login("ada"), await arena.login("olga", Scope.OPERATOR)
     await submit(ada, bot_archive("greedy"))
     await arena.accept("greedy@1")
-    code, _ = await refused(
-        ada.SuspendBot(bots_pb2.SuspendBotRequest(bot="greedy", reason="mine"))
-    )
+    code, _ = await refused(ada.SuspendBot(bots_pb2.SuspendBotRequest(bot="greedy", reason="mine")))
     assert code is grpc.StatusCode.PERMISSION_DENIED
     code, _ = await refused(operator.SuspendBot(bots_pb2.SuspendBotRequest(bot="greedy")))
     assert code is grpc.StatusCode.INVALID_ARGUMENT

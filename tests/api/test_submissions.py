@@ -5,6 +5,7 @@ import io
 import tarfile
 from collections import Counter
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import grpc
@@ -26,7 +27,6 @@ from tests.api.calling import (
     until,
     upload,
 )
-from datetime import timedelta
 
 ARCHIVE = bot_archive("greedy")
 
@@ -178,7 +178,9 @@ async def test_an_owners_bots_have_a_bound(redis: Redis, tmp_path: Path) -> None
     answers = await asyncio.gather(
         *(submit(ada, bot_archive(f"bot{number}")) for number in range(8)), return_exceptions=True
     )
-    names = [each.version.id.partition("@")[0] for each in answers if not isinstance(each, BaseException)]
+    names = [
+        each.version.id.partition("@")[0] for each in answers if not isinstance(each, BaseException)
+    ]
     assert len(names) == 3
     assert len(await arena.backend.store.bots()) == 3
     assert (await submit(ada, bot_archive(names[0], content="next"))).is_new
@@ -205,9 +207,12 @@ async def test_two_hundred_uploads_at_once_are_all_answered(redis: Redis, tmp_pa
     versions = Counter(bot.versions for bot in await arena.backend.store.bots())
     assert versions == {10: 20}
     assert await redis.zcard("{arena}:trials") == 200
-    assert arena.metrics.registry.get_sample_value(
-        "arena_api_calls_total", {"method": "SubmitVersion", "code": "OK"}
-    ) == 200
+    assert (
+        arena.metrics.registry.get_sample_value(
+            "arena_api_calls_total", {"method": "SubmitVersion", "code": "OK"}
+        )
+        == 200
+    )
     await arena.close()
     await arena.server.stop(grace=timedelta(0))
 
@@ -247,12 +252,14 @@ async def test_a_version_is_watched_until_it_is_settled(arena: Arena, redis: Red
     await redis.hset(
         "{arena}:steps",
         version.id,
-        '[{"name":"check","ok":true,"detail":"all good","output":"' + "x" * 9000 + '","elapsed":1.5}]',
+        '[{"name":"check","ok":true,"detail":"all good","output":"'
+        + "x" * 9000
+        + '","elapsed":1.5}]',
     )
     await asyncio.sleep(0.3)
     await arena.accept(version.id)
     told = [each.version for each in await watching]
-    assert [each.state for each in told][0] == bots_pb2.VERSION_STATE_UPLOADED
+    assert told[0].state == bots_pb2.VERSION_STATE_UPLOADED
     assert told[-1].state == bots_pb2.VERSION_STATE_ACCEPTED
     (step,) = told[-1].steps
     assert (step.name, step.ok, step.detail) == ("check", True, "all good")
