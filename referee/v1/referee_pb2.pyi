@@ -160,7 +160,7 @@ class PlayResponse(_message.Message):
 
     @_builtins.property
     def turns(self) -> Global___Turns:
-        """Games that start, games that ended, and turns to answer."""
+        """Games that ended, games that start, and turns to answer."""
 
     @_builtins.property
     def match_over(self) -> Global___MatchOver:
@@ -332,8 +332,9 @@ Global___Ready: _TypeAlias = Ready  # noqa: Y015
 
 @_typing.final
 class Turns(_message.Message):
-    """What the referee has for the bot at one moment, to be read in this order: games that start,
-    games that ended, turns. A game that a forfeit ends at once may start and end in one message.
+    """What the referee has for the bot at one moment, to be read in this order: games that ended, games
+    that start, turns. A game that a forfeit ends at once may start and end in one message; its end
+    is read after its start.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
