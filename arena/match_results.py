@@ -8,10 +8,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from arena.match_report import entrant_places, sets_of
-from arena.queue.models import Forfeits, MatchResult
+from arena.queue.models import Forfeits, Luck, MatchResult
 from arena.ratings import elo
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from referee.games.replay import Replay, ReplayGame
 
 
@@ -35,6 +37,7 @@ def match_result(replay: Replay, *, digest: bytes, seconds: float) -> MatchResul
         sets=_half_points(replay),
         points=_points(replay),
         played=timedelta(seconds=seconds),
+        luck=_luck(replay),
     )
 
 
@@ -58,7 +61,7 @@ def _half_points(replay: Replay) -> tuple[int, ...]:
     )
 
 
-def _half(places: list[int], i: int, j: int) -> int:
+def _half(places: Sequence[int], i: int, j: int) -> int:
     return 2 * (places[i] < places[j]) + (places[i] == places[j])
 
 
@@ -73,3 +76,33 @@ def _points(replay: Replay) -> tuple[int, ...]:
 def _add_points(totals: list[int], game: ReplayGame) -> None:
     for seat, entrant in enumerate(game.seats):
         totals[entrant] += game.outcome.points[seat]
+
+
+def _luck(replay: Replay) -> Luck:
+    """Sum up what `Luck` holds."""
+    entrants = len(replay.entrants)
+    first = [
+        _half(game.outcome.places, 0, seat)
+        for game in replay.games
+        if not game.forfeits
+        for seat in range(1, len(game.seats))
+        if game.seats[seat] != game.seats[0]
+    ]
+    sets = [
+        [_half_points_of_first(entrant_places(game, entrants)) for game in games]
+        for games in sets_of(replay).values()
+        if not any(game.forfeits for game in games)
+    ]
+    return Luck(
+        first_seat=sum(first),
+        first_seat_most=2 * len(first),
+        sets=len(sets),
+        rotations=len(sets[0]) if sets else 0,
+        total=sum(map(sum, sets)),
+        squares=sum(half**2 for halves in sets for half in halves),
+        set_squares=sum(sum(halves) ** 2 for halves in sets),
+    )
+
+
+def _half_points_of_first(places: list[int]) -> int:
+    return sum(_half(places, 0, other) for other in range(1, len(places)))

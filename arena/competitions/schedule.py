@@ -17,6 +17,15 @@ _PLANS: Final[dict[Format, Callable[[Competition, Results], Plan]]] = {
 }
 
 
+def plan(competition: Competition, results: Results) -> Plan:
+    """Return all matches known by now and whether they are all; see `next_matches`.
+
+    Raises:
+        InputError: a result for another number of entrants than its match has.
+    """
+    return _PLANS[competition.format](competition, results)
+
+
 def next_matches(
     competition: Competition, results: Results, *, strengths: Mapping[str, float] | None = None
 ) -> Step:
@@ -35,12 +44,12 @@ def next_matches(
     Raises:
         InputError: a result for another number of entrants than its match has.
     """
-    plan = _PLANS[competition.format](competition, results)
+    known = plan(competition, results)
     return Step(
-        matches=tuple(match for match in plan.matches if match.id not in results),
-        planned=plan.matches,
-        finished=plan.finished,
+        matches=tuple(match for match in known.matches if match.id not in results),
+        planned=known.matches,
+        finished=known.finished,
         standings=standings(
-            competition.entrants, plan, results, strengths=strengths, lot=competition.options.lot
+            competition.entrants, known, results, strengths=strengths, lot=competition.options.lot
         ),
     )

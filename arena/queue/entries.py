@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import combinations
 
-from arena.queue.models import SCORE, Committed, Forfeits
+from arena.queue.models import SCORE, Committed, Forfeits, Luck
 from referee.outcome import Termination
 
 
@@ -24,7 +24,7 @@ class LoggedResult:
         changes: by entrant, the change of rating when it was committed, in micro-Elo; empty when
             the match was not rated. Annulments of earlier matches do not rewrite it.
         digest: the first 8 bytes of the replay's SHA-256.
-        terminations, forfeits, sets, points, played: see `MatchResult`.
+        terminations, forfeits, sets, points, played, luck: see `MatchResult`.
         annulled: the reason, when an operator annulled the match.
     """
 
@@ -42,6 +42,7 @@ class LoggedResult:
     sets: tuple[int, ...] = ()
     points: tuple[int, ...] = ()
     played: timedelta = timedelta(0)
+    luck: Luck | None = None
     annulled: str | None = None
 
     @property

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from arena.queue.entries import Annulled, Entered, LogEntry, LoggedResult
-from arena.queue.models import Forfeits
+from arena.queue.models import Forfeits, Luck
 from referee.outcome import ForfeitReason, Termination
 
 
@@ -50,6 +50,7 @@ def _values(entry: LogEntry) -> dict[str, Any]:
         "sets": entry.sets,
         "points": entry.points,
         "played_ms": round(entry.played / timedelta(milliseconds=1)),
+        **({} if entry.luck is None else {"luck": entry.luck.numbers}),
     }
 
 
@@ -77,4 +78,5 @@ def _entry(values: dict[str, Any]) -> LogEntry:
         sets=tuple(values["sets"]),
         points=tuple(values["points"]),
         played=timedelta(milliseconds=values["played_ms"]),
+        luck=Luck(*values["luck"]) if "luck" in values else None,
     )

@@ -206,6 +206,45 @@ class Forfeits:
     games: int
 
 
+@dataclass(frozen=True, slots=True)
+class Luck:
+    """Sums from which the first seat's advantage and the variance reduction of sets follow.
+
+    Games that somebody forfeited are left out, and of the sets all that have one. Half points are 2
+    for a better place and 1 for an equal one.
+
+    Attributes:
+        first_seat: half points of the first seat against the others', over all games.
+        first_seat_most: what it would be if the first seat had won all of them.
+        sets: how many.
+        rotations: games of a set.
+        total: half points of the first entrant against all others, over the sets.
+        squares: of its half points in a game, summed.
+        set_squares: of its half points in a set, summed.
+    """
+
+    first_seat: int
+    first_seat_most: int
+    sets: int
+    rotations: int
+    total: int
+    squares: int
+    set_squares: int
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """All of them, in their order."""
+        return (
+            self.first_seat,
+            self.first_seat_most,
+            self.sets,
+            self.rotations,
+            self.total,
+            self.squares,
+            self.set_squares,
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchResult:
     """What a worker reports of a match that was played.
@@ -222,6 +261,7 @@ class MatchResult:
             say the same.
         points: sum of points by entrant over the games that nobody forfeited; may be empty.
         played: how long the match took.
+        luck: what the games say about seats and luck; None where nobody has summed it up.
     """
 
     scores: tuple[tuple[int, ...], ...]
@@ -231,6 +271,7 @@ class MatchResult:
     sets: tuple[int, ...] = ()
     points: tuple[int, ...] = ()
     played: timedelta = timedelta(0)
+    luck: Luck | None = None
 
     def __post_init__(self) -> None:
         _require(len(self.digest) == 32, f"a digest of {len(self.digest)} bytes", "32 bytes")

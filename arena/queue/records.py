@@ -14,13 +14,14 @@ annulled also the sequence of the annulment (u32).
 
 import struct
 from collections.abc import Iterable
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from itertools import combinations
 from typing import Final
 
 from arena.queue.entries import Annulled, Entered, LogEntry, LoggedResult
-from arena.queue.models import SCORE, Forfeits, MatchResult, MatchSpec
+from arena.queue.models import SCORE, Forfeits, Luck, MatchResult, MatchSpec
 from referee.outcome import ForfeitReason, Termination
 
 FIELD: Final = b"e"
@@ -30,6 +31,7 @@ _REASONS: Final = tuple(ForfeitReason)
 _RATED: Final = 1
 _HALF_POINTS: Final = 2
 """The scores are written as half points over all games, a byte each, instead of in 3 bytes."""
+_LUCK: Final = len(fields(Luck))
 _SET_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -57,6 +59,8 @@ def encode_body(spec: MatchSpec, result: MatchResult) -> bytes:
     for point in result.points:
         _put_number(out, 2 * point if point >= 0 else -2 * point - 1)
     _put_number(out, round(result.played / timedelta(milliseconds=1)))
+    for number in result.luck.numbers if result.luck is not None else ():
+        _put_number(out, number)
     return bytes(out)
 
 
@@ -107,6 +111,7 @@ def decode_result(sequence: int, record: bytes) -> LoggedResult:
         sets=tuple(_SET_DIGITS.index(digit) for digit in reader.text()),
         points=tuple(reader.signed() for _ in range(reader.number())),
         played=timedelta(milliseconds=reader.number()),
+        luck=Luck(*(reader.number() for _ in range(_LUCK))) if reader.has_more else None,
     )
 
 
@@ -169,6 +174,10 @@ class _Reader:
     def __init__(self, record: bytes, offset: int) -> None:
         self._record = record
         self._offset = offset
+
+    @property
+    def has_more(self) -> bool:
+        return self._offset < len(self._record)
 
     def byte(self) -> int:
         self._offset += 1
