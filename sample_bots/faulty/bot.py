@@ -44,7 +44,8 @@ class Honest:
         self.begin()
         with grpc.insecure_channel(os.environ["ARENA_BOT_ADDRESS"]) as channel:
             # Without serializers gRPC carries bytes.
-            stream = channel.stream_stream(METHOD)(
+            method: grpc.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(METHOD)
+            stream = method(
                 iter(self._outbox.get, None),
                 metadata=(("arena-bot-token", os.environ["ARENA_BOT_TOKEN"]),),
             )

@@ -23,6 +23,8 @@ INCREMENT_SHARE = 0.5
 """How much of the increment one turn may take."""
 MOST_SECONDS = 0.03
 """What no turn exceeds."""
+LEAST_WORLDS = 3
+"""Worlds that are played before cards leave the race, even when time is short."""
 BOLD = 0.6
 """How often whoever can take a trick of the tricks deal before the last seat tries to."""
 
@@ -201,7 +203,9 @@ class PeseKateshSearch(Bot):
         deadline = time.perf_counter()
         for _ in range(laps):
             deadline += seconds / laps
-            while time.perf_counter() < deadline:
+            count = 0
+            while count < LEAST_WORLDS or time.perf_counter() < deadline:
+                count += 1
                 hands = worlds.deal()
                 for card in scores:
                     scores[card] += points(hands, card)

@@ -23,6 +23,8 @@ INCREMENT_SHARE = 0.5
 """How much of the increment one turn may take."""
 MOST_SECONDS = 0.05
 """What no turn exceeds."""
+LEAST_WORLDS = 3
+"""Worlds that are played before actions leave the race, even when time is short."""
 
 
 class QuickBoard(Board):
@@ -132,7 +134,9 @@ class Search:
         deadline = time.perf_counter()
         for _ in range(laps):
             deadline += seconds / laps
-            while time.perf_counter() < deadline:
+            count = 0
+            while count < LEAST_WORLDS or time.perf_counter() < deadline:
+                count += 1
                 world = worlds.deal()
                 for code in scores:
                     core = world.copy()
