@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arena.process_log import ProcessLog
 from referee.match.bot_folder import BotFolder, load_bot_folder
 
 if TYPE_CHECKING:
@@ -26,24 +27,19 @@ def folders(archive: Archive, digests: Iterable[str]) -> tuple[BotFolder, ...]:
 def store(
     archive: Archive, spec: MatchSpec, replay: bytes, processes: Iterable[ProcessRecord]
 ) -> None:
-    """Archive the replay, and what each process printed if it printed anything.
+    """Archive the replay, and the log of each process that printed or did not end by itself.
 
     Raises:
         ArenaError: the archive does not answer or is full.
     """
     archive.put_replay(spec.ruleset, spec.id, replay)
     for process in processes:
-        if process.stdout or process.stderr:
-            archive.put_log(spec.ruleset, spec.id, log_name(process), log_text(process))
+        if process.stdout or process.stderr or process.report.stopped or process.report.code:
+            log = ProcessLog.of(process).text().encode()
+            archive.put_log(spec.ruleset, spec.id, log_name(process), log)
 
 
 def log_name(process: ProcessRecord) -> str:
     """Return the name of a process's log in the archive: table, entrant, and hand in a team."""
     hand = f"-h{process.hand}" if process.hand else ""
     return f"t{process.table}-e{process.entrant}{hand}"
-
-
-def log_text(process: ProcessRecord) -> bytes:
-    """Return what a process printed, as UTF-8: stdout, then stderr, each under its heading."""
-    parts = (("stdout", process.stdout), ("stderr", process.stderr))
-    return "".join(f"--- {name}\n{text}\n" for name, text in parts if text).encode()

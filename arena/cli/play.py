@@ -16,7 +16,9 @@ from rich.table import Table
 
 from arena import replay_files
 from arena.cli.console import Json, complain, out, print_json, progress_console
+from arena.match_log import MatchLog
 from arena.match_report import MatchReport, finite, forfeit_lines, numbered, report
+from arena.process_log import ProcessLog
 from referee.clock import TimeControl
 from referee.errors import VoidMatchError
 from referee.games import parse_ruleset
@@ -66,7 +68,10 @@ def play(  # noqa: PLR0913 -- a command's options
         int, typer.Option(min=0, help="Tables played at the same time; 0: one per core.")
     ] = 0,
     replays: Annotated[Path, typer.Option(help="Folder for the replay.")] = Path("replays"),
-    logs: Annotated[Path | None, typer.Option(help="Folder for what each bot printed.")] = None,
+    logs: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the log of each turn, and for what each bot printed."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Play a match between local bots, which run as plain processes of your own."""
@@ -161,12 +166,17 @@ def _store(result: MatchResult, folder: Path) -> Path:
 
 
 def write_logs(result: MatchResult, folder: Path) -> None:
-    """Write what each bot process printed, one file per process and stream.
+    """Write ``match.log``, every turn with its times and what was printed meanwhile.
+
+    Beside it, what each bot process printed, one file per process and stream.
 
     Raises:
         InputError: the folder cannot be written.
     """
     names = numbered(result.replay.entrants)
+    log = MatchLog(result.replay, [ProcessLog.of(record) for record in result.processes])
+    text = "".join(f"{line}\n" for line in log.lines())
+    replay_files.write_bytes(folder / "match.log", text.encode())
     for record in result.processes:
         stem = f"table{record.table}-{names[record.entrant]}"
         if record.hand:

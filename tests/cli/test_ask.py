@@ -74,10 +74,8 @@ def forfeited(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def question(file: Path, bot: Path, *words: str, game: int = 0, ply: int) -> dict[str, Any]:
     """Ask, and return the JSON."""
-    done = arena(
-        *("replay", "ask", file, "--game", str(game), "--ply", str(ply), bot, "--json", *words),
-        folder=file.parent,
-    )
+    place = ("--game", str(game), "--ply", str(ply))
+    done = arena("replay", "ask", file, bot, *place, "--json", *words, folder=file.parent)
     assert done.returncode in {0, 1}, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     return {**document, "exit": done.returncode}

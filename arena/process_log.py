@@ -1,0 +1,98 @@
+"""What one bot process left behind, as the archive keeps it for the bot's owner."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from referee.sdk.marks import by_turn
+
+if TYPE_CHECKING:
+    from referee.match.chair import ProcessRecord
+    from referee.sdk.marks import Turn
+
+_STREAM = re.compile(r"--- (stdout|stderr), (\d+) characters\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessLog:
+    """What one bot process left.
+
+    Attributes:
+        table: its table.
+        entrant: whose process it was.
+        hand: 0, or 1 for the second process of a team.
+        facts: sentences about its start, its end and what it used.
+        stdout: what it printed, shortened in the middle.
+        stderr: what it printed there, likewise.
+    """
+
+    table: int
+    entrant: int
+    hand: int = 0
+    facts: tuple[str, ...] = ()
+    stdout: str = ""
+    stderr: str = ""
+
+    @classmethod
+    def of(cls, record: ProcessRecord) -> Self:
+        """Return what a process left at a table."""
+        report = record.report
+        started = record.start_seconds
+        return cls(
+            table=record.table,
+            entrant=record.entrant,
+            hand=record.hand,
+            facts=(
+                "it was never ready" if started is None else f"ready after {started:.3f} s",
+                f"ended: {report}{', by the referee' if report.stopped else ''}",
+                (
+                    f"used {report.cpu_seconds:.2f} s of processor time and "
+                    f"{report.peak_memory / (1 << 20):.0f} MiB of memory"
+                ),
+            ),
+            stdout=record.stdout,
+            stderr=record.stderr,
+        )
+
+    @classmethod
+    def parse(cls, text: str, *, table: int, entrant: int, hand: int = 0) -> Self:
+        """Read what `text` wrote; anything else is taken for stdout."""
+        facts, streams = text, {"stdout": "", "stderr": ""}
+        head = _STREAM.search(text)
+        if head is None:
+            if not text.startswith(("ready", "it was never ready")):
+                facts, streams["stdout"] = "", text
+        else:
+            facts = text[: head.start()]
+        while head is not None:
+            end = head.end() + int(head[2])
+            streams[head[1]] = text[head.end() : end]
+            head = _STREAM.match(text, end + 1)
+        return cls(
+            table=table, entrant=entrant, hand=hand, facts=tuple(facts.splitlines()), **streams
+        )
+
+    def text(self) -> str:
+        """Return it for people: the facts, then each stream under its heading and length."""
+        streams = (("stdout", self.stdout), ("stderr", self.stderr))
+        return "".join(f"{fact}\n" for fact in self.facts) + "".join(
+            f"--- {name}, {len(text)} characters\n{text}\n" for name, text in streams if text
+        )
+
+    def printed(self) -> dict[Turn | None, str]:
+        """Return what was printed by turn, stdout before stderr; None for outside of any turn."""
+        found: dict[Turn | None, str] = {}
+        for text in (self.stdout, self.stderr):
+            for turn, part in by_turn(text):
+                before = found.get(turn, "")
+                gap = "\n" if before and not before.endswith("\n") else ""
+                found[turn] = f"{before}{gap}{part}"
+        return found
+
+    @property
+    def last_words(self) -> str:
+        """The last line on stderr, shortened; empty when there is none."""
+        lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
+        return lines[-1][:200] if lines else ""
