@@ -54,13 +54,16 @@ class Part:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def parts_of(settings: Settings, *, redis_url: str, scheduling: Sequence[str] = ()) -> list[Part]:
+def parts_of(
+    settings: Settings, *, redis_url: str, scheduling: Sequence[str] = (), serving: bool = False
+) -> list[Part]:
     """Return the processes of the whole service on this machine.
 
     Args:
         settings: of the service; the parts get all that differ from the defaults.
         redis_url: where the server is.
         scheduling: further arguments of the scheduler.
+        serving: whether the API is one of them.
     """
     given = settings.model_dump(
         mode="json", include=settings.model_fields_set, exclude={"redis_url", "metrics_port"},
@@ -72,13 +75,15 @@ def parts_of(settings: Settings, *, redis_url: str, scheduling: Sequence[str] = 
     if settings.workers > 1:
         # What this machine has is shared among its workers.
         given["thinking_cores"] = max(1, settings.cores // settings.workers)
-    names = ["scheduler", *(f"worker-{number}" for number in range(1, settings.workers + 1))]
+    commands: dict[str, tuple[str, ...]] = {"scheduler": ("scheduler", *scheduling)}
+    commands |= {f"worker-{number}": ("worker",) for number in range(1, settings.workers + 1)}
+    if serving:
+        commands["api"] = ("serve", "--admin-token")
     parts = []
-    for number, name in enumerate(names):
+    for number, (name, command) in enumerate(commands.items()):
         own = dict(given)
         if "metrics_port" in settings.model_fields_set:
             own["metrics_port"] = settings.metrics_port and settings.metrics_port + number
-        command = ("scheduler", *scheduling) if number == 0 else ("worker",)
         parts.append(Part(name, command, {f"ARENA_{k.upper()}": _text(v) for k, v in own.items()}))
     return parts
 
@@ -89,13 +94,18 @@ def _text(value: Any) -> str:
 
 @asynccontextmanager
 async def running(
-    settings: Settings, *, scheduling: Sequence[str] = (), output: IO[bytes] | None = None
+    settings: Settings,
+    *,
+    scheduling: Sequence[str] = (),
+    serving: bool = False,
+    output: IO[bytes] | None = None,
 ) -> AsyncIterator[Supervisor]:
     """Run the whole service: the embedded server unless there is another, then the parts.
 
     Args:
         settings: of the service.
         scheduling: further arguments of the scheduler.
+        serving: whether the API is run, too.
         output: where the parts write; None for this process's own stdout and stderr.
 
     Raises:
@@ -110,7 +120,7 @@ async def running(
         # A released match still has to be told to Redis, a result to be archived.
         grace = settings.grace.total_seconds() + SETTLING
         supervisor = Supervisor(
-            parts_of(settings, redis_url=url, scheduling=scheduling),
+            parts_of(settings, redis_url=url, scheduling=scheduling, serving=serving),
             url=url,
             grace=grace,
             server=server,

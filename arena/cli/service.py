@@ -13,6 +13,7 @@ import structlog
 import typer
 from redis.exceptions import RedisError
 
+from arena.accounts import ADMIN_FILE
 from arena.cli.connection import Arena, DataDir, RedisUrl, opened, settings_of
 from arena.cli.console import progress_console
 from arena.errors import InputError
@@ -78,7 +79,7 @@ def up(  # noqa: PLR0913 -- a command's options
 
 
 async def _up(settings: Settings, stopping: asyncio.Event) -> None:
-    async with running(settings) as supervisor:
+    async with running(settings, serving=True) as supervisor:
         telling = asyncio.create_task(_tell_addresses(settings, supervisor))
         try:
             await supervisor.watch(stopping)
@@ -95,7 +96,7 @@ async def _tell_addresses(settings: Settings, supervisor: Supervisor) -> None:
     try:
         workers = Workers(redis)
         alive = await workers.alive()
-        while len(alive) < 1 + settings.workers:
+        while len(alive) < 2 + settings.workers:
             await asyncio.sleep(0.1)
             alive = await workers.alive()
     finally:
@@ -103,6 +104,11 @@ async def _tell_addresses(settings: Settings, supervisor: Supervisor) -> None:
     say = progress_console.print
     say(f"The arena runs in {settings.data_dir.resolve()}", markup=False, soft_wrap=True)
     say(f"  Redis    {supervisor.url}", markup=False, soft_wrap=True)
+    for each in alive:
+        if each.kind == "api":
+            token = settings.data_dir.resolve() / ADMIN_FILE
+            say(f"  API      {each.address}", markup=False, soft_wrap=True)
+            say(f"  token    {token}  for `arena login`", markup=False, soft_wrap=True)
     for each in alive:
         say(
             f"  metrics  http://{settings.host}:{each.metrics_port}/metrics  {each.name}",
@@ -132,7 +138,7 @@ def scheduler(
 
 
 async def _schedule(settings: Settings, stopping: asyncio.Event, *, matches: int | None) -> None:
-    async with _part(settings) as (arena, metrics, port):
+    async with part(settings) as (arena, metrics, port):
         options = SchedulerOptions(
             name=process_name("scheduler"),
             plan=lambda ruleset: ladder_plan(settings, ruleset),
@@ -188,7 +194,7 @@ def worker(
 
 
 async def _work(settings: Settings, stopping: asyncio.Event) -> None:
-    async with _part(settings) as (arena, metrics, port):
+    async with part(settings) as (arena, metrics, port):
         await Worker(
             arena.redis,
             store=arena.store,
@@ -222,8 +228,12 @@ def worker_options(settings: Settings) -> WorkerOptions:
 
 
 @asynccontextmanager
-async def _part(settings: Settings) -> AsyncIterator[tuple[Arena, Metrics, int]]:
-    """Serve metrics and connect, for as long as a part of the service runs."""
+async def part(settings: Settings) -> AsyncIterator[tuple[Arena, Metrics, int]]:
+    """Serve metrics and connect, for as long as a part of the service runs.
+
+    Yields:
+        the arena, the metrics, and the port that they are served on.
+    """
     metrics = Metrics()
     explicit = "metrics_port" in settings.model_fields_set
     server = metrics.serve(host=settings.host, port=settings.metrics_port if explicit else None)

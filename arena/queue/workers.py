@@ -1,4 +1,4 @@
-"""The processes that say they are alive: workers with their slots, schedulers.
+"""The processes that say they are alive: workers with their slots, schedulers, APIs.
 
 Each renews a key that expires, so that a process which died is forgotten by itself; a set names
 the keys.
@@ -28,15 +28,17 @@ class Announcement:
 
     Attributes:
         name: a name that no other process has, for people.
-        kind: ``worker`` or ``scheduler``.
-        slots: tables that a worker plays at the same time; 0 for a scheduler.
+        kind: ``worker``, ``scheduler`` or ``api``.
+        slots: tables that a worker plays at the same time; 0 for the others.
         metrics_port: where it serves ``/metrics``.
+        address: where it takes calls, ``HOST:PORT``; empty for those that take none.
     """
 
     name: str
     kind: str
     slots: int
     metrics_port: int
+    address: str = ""
 
 
 class Workers:

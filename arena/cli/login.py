@@ -1,0 +1,82 @@
+"""``arena login``: which arena the other commands call, and as whom."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from arena.cli.console import Json, complain, out, print_json
+from arena.client import Client, Login
+from arena.errors import InputError
+from arena.v1 import accounts_pb2
+
+if TYPE_CHECKING:
+    from arena.v1.accounts_pb2 import GetIdentityResponse
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="login")(login)
+
+
+def login(
+    address: Annotated[
+        str,
+        typer.Argument(
+            help="HOST or HOST:PORT; TLS is used unless it is this machine. https:// or http:// "
+            "before it says otherwise."
+        ),
+    ],
+    *,
+    token_file: Annotated[
+        Path | None,
+        typer.Option("--token-file", help="Holds the token; else ARENA_TOKEN, else it is asked."),
+    ] = None,
+    ca: Annotated[
+        Path | None,
+        typer.Option("--ca", help="PEM file of whoever signed the arena's certificate."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Try a token, and keep it with the address for the other commands."""
+    kept = Login(address=address, token=_token(token_file), ca=str(ca.resolve()) if ca else "")
+    with Client(kept) as client:
+        identity = client.ask(client.stub.GetIdentity, accounts_pb2.GetIdentityRequest())
+    if not kept.uses_tls and address.startswith("http://"):
+        complain("without TLS everybody on the way can read the token")
+    file = kept.save()
+    if json:
+        print_json({"address": address, "file": str(file), **_document(identity)})
+        return
+    token = identity.token
+    scopes = ", ".join(_document(identity)["scopes"])
+    out.print(f"You are {token.owner} at {address} ({scopes}); kept in {file}", markup=False)
+
+
+def _token(file: Path | None) -> str:
+    if file is not None:
+        try:
+            text = file.read_text(encoding="ascii")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{file} cannot be read: {error}") from error
+    elif "ARENA_TOKEN" in os.environ:
+        text = os.environ["ARENA_TOKEN"]
+    elif sys.stdin.isatty():
+        text = typer.prompt("Token", hide_input=True, err=True)
+    else:
+        text = sys.stdin.readline()
+    if not text.strip():
+        raise InputError("no token was given; an operator makes one with `arena token create`")
+    return text.strip()
+
+
+def _document(identity: GetIdentityResponse) -> dict[str, list[str] | str]:
+    scopes = [accounts_pb2.Scope.Name(scope) for scope in identity.token.scopes]
+    return {
+        "owner": identity.token.owner,
+        "scopes": [scope.removeprefix("SCOPE_").lower() for scope in scopes],
+    }

@@ -1,0 +1,112 @@
+"""``arena serve``: the API as a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import structlog
+import typer
+from redis.exceptions import RedisError
+
+from arena.accounts import ensure_admin_token
+from arena.api.backend import Backend
+from arena.api.server import ApiServer, Endpoint
+from arena.cli.connection import DataDir, RedisUrl, settings_of
+from arena.cli.service import ConfigFile, MetricsPort, part
+from arena.processes import process_name, run_until_told, set_up_log
+from arena.queue.workers import LIFE, Announcement, Workers
+
+if TYPE_CHECKING:
+    from arena.config import Settings
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="serve")(serve)
+
+
+def serve(  # noqa: PLR0913 -- a command's options
+    *,
+    host: Annotated[
+        str | None, typer.Option("--host", help="The address to listen on; 127.0.0.1.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", min=0, max=65535, help="Of the API; 7400.")
+    ] = None,
+    tls_certificate: Annotated[
+        Path | None, typer.Option("--tls-certificate", help="PEM file; with --tls-key.")
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option("--tls-key", help="PEM file.")] = None,
+    insecure: Annotated[
+        bool | None,
+        typer.Option("--insecure", help="Listen on a public address without TLS."),
+    ] = None,
+    admin_token: Annotated[
+        bool,
+        typer.Option("--admin-token", help="Keep a token for everything in the data folder."),
+    ] = False,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    metrics_port: MetricsPort = None,
+    config: ConfigFile = None,
+) -> None:
+    """Answer authors and operators over gRPC; several may run."""
+    settings = settings_of(
+        config,
+        host=host,
+        api_port=port,
+        tls_certificate=tls_certificate,
+        tls_key=tls_key,
+        insecure=insecure,
+        data_dir=data_dir,
+        redis_url=redis_url,
+        metrics_port=metrics_port,
+    )
+    endpoint = Endpoint.of(settings)
+    set_up_log()
+    run_until_told(lambda stopping: _serve(settings, endpoint, stopping, keeps_token=admin_token))
+
+
+async def _serve(
+    settings: Settings, endpoint: Endpoint, stopping: asyncio.Event, *, keeps_token: bool
+) -> None:
+    async with part(settings) as (arena, metrics, metrics_port):
+        if keeps_token:
+            await ensure_admin_token(arena.redis, settings.data_dir)
+        backend = Backend.of(
+            arena.settings,
+            redis=arena.redis,
+            queues=arena.queues,
+            store=arena.store,
+            archive=arena.archive,
+        )
+        server = ApiServer(backend, metrics=metrics, endpoint=endpoint)
+        port = await server.start()
+        announcement = Announcement(
+            name=process_name("api"),
+            kind="api",
+            slots=0,
+            metrics_port=metrics_port,
+            address=f"{endpoint.host}:{port}",
+        )
+        announcing = asyncio.create_task(_announce(Workers(arena.redis), announcement))
+        try:
+            await server.run(stopping, grace=settings.grace)
+        finally:
+            announcing.cancel()
+            await asyncio.gather(announcing, return_exceptions=True)
+
+
+async def _announce(workers: Workers, announcement: Announcement) -> None:
+    """Say that this process is alive, until it is not."""
+    try:
+        while True:
+            try:
+                await workers.announce(announcement)
+            except (RedisError, OSError) as error:
+                structlog.get_logger().warning("redis not reached", error=str(error))
+            await asyncio.sleep(LIFE.total_seconds() / 5)
+    finally:
+        await workers.leave(announcement.name)
