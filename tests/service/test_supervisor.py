@@ -1,0 +1,138 @@
+"""``arena up`` and ``arena demo``: every process is started, kept running, and ended."""
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+import redis as blocking
+
+from tests.service_kit import Service, alive, eventually, make_bot
+
+pytestmark = [pytest.mark.redis, pytest.mark.slow]
+
+
+async def start_up(service: Service) -> subprocess.Popen[bytes]:
+    """Start `arena up` and wait until it has told its addresses."""
+    process = service.start("up")
+    log = service.folder / f"{len(service.processes) - 1}-up.log"
+
+    async def told() -> bool:
+        assert process.poll() is None, log.read_text()
+        return "Add bots with" in log.read_text()
+
+    await eventually(told)
+    return process
+
+
+def family(process: subprocess.Popen[bytes]) -> dict[str, psutil.Process]:
+    """Return the children of `arena up` by what they are."""
+    names = {}
+    for child in psutil.Process(process.pid).children():
+        words = child.cmdline()
+        names["server" if "server" in words[0] else words[3]] = child
+    return names
+
+
+async def test_ctrl_c_drains_and_keeps_the_data(alone: Service) -> None:
+    """The first Ctrl-C ends everything in order; the next start finds the bots again."""
+    first = await start_up(alone)
+    children = [child.pid for child in family(first).values()]
+    assert len(children) >= 3
+    alone.add_bots("ada")
+    first.send_signal(signal.SIGINT)
+    assert first.wait(60) == 0
+    assert alive(children) == []
+    second = await start_up(alone)
+    assert [bot["name"] for bot in alone.json("bot", "list")["bots"]] == ["ada"]
+    second.send_signal(signal.SIGTERM)
+    assert second.wait(60) == 0
+
+
+async def test_killed_parts_are_started_again(alone: Service) -> None:
+    """Worker, scheduler and server come back, and matches go on."""
+    up = await start_up(alone)
+    alone.add_bots("ada", "bob")
+    before = family(up)
+    assert before.keys() >= {"server", "scheduler", "worker"}
+    for child in before.values():
+        child.kill()
+
+    async def all_are_new() -> bool:
+        after = family(up)
+        return after.keys() == before.keys() and all(
+            after[name].pid != before[name].pid for name in after
+        )
+
+    await eventually(all_are_new)
+
+    async def two_played() -> bool:
+        answer = alone.run("queue", "show", "--json")
+        return answer.returncode == 0 and (
+            json.loads(answer.stdout)["ladders"].get("quasenbo", {}).get("done", 0) >= 2
+        )
+
+    await eventually(two_played)
+    up.terminate()
+    assert up.wait(60) == 0
+
+
+async def test_no_orphans_when_the_supervisor_is_killed(alone: Service) -> None:
+    """Scheduler, worker, bots and server end by themselves when their supervisor is killed."""
+    up = await start_up(alone)
+    alone.add_bots("ada", "bob", pause=0.2)
+    await eventually(alone.has_acted)
+    everyone = [each.pid for each in psutil.Process(up.pid).children(recursive=True)]
+    assert len(everyone) >= 5, "a match is being played"
+    up.kill()
+    up.wait()
+
+    async def all_gone() -> bool:
+        return not alive(everyone)
+
+    await eventually(all_gone, within=30)
+
+
+def test_the_demo_plays_both_ladders(alone: Service, tmp_path: Path) -> None:
+    """It ends after so many matches, with ladders that follow from their logs; nothing is left."""
+    rulesets = ("quasenbo", "pese-katesh")
+    bots = [
+        str(make_bot(tmp_path, name, choice=-(number % 2), rulesets=rulesets))
+        for number, name in enumerate(("ada", "bob", "cid", "dan"))
+    ]
+    begun = time.time()
+    options = [word for bot in bots for word in ("--bot", bot)]
+    document = json.loads(alone.run("demo", "--matches", "3", "--json", *options).stdout)
+    assert document["matches"] == 3
+    assert document["ladders"].keys() == set(rulesets)
+    for ruleset in rulesets:
+        rows = document["ladders"][ruleset]
+        assert [row["rank"] for row in rows] == [1, 2, 3, 4]
+        assert rows[0].keys() >= {"bot", "elo", "error", "matches", "timeouts"}
+        assert document["bank_checks"][ruleset] == {"sum_plus_bank": 0, "balanced": True}
+        assert document["replayed_equal"][ruleset]
+    left = [
+        each
+        for each in psutil.process_iter(["cmdline", "create_time"])
+        if each.info["create_time"] > begun
+        and "arena-demo-" in " ".join(each.info["cmdline"] or ())
+    ]
+    assert left == []
+
+
+def test_a_demo_keeps_its_folder_when_told(alone: Service, tmp_path: Path) -> None:
+    """With a data folder the results stay, and lines tell the progress where no terminal is."""
+    bots = [make_bot(tmp_path, name, rulesets=("quasenbo",)) for name in ("ada", "bob")]
+    options = [word for bot in bots for word in ("--bot", str(bot))]
+    answer = alone.run("demo", "--matches", "2", "--data-dir", "kept", *options)
+    assert answer.returncode == 0, answer.stderr
+    assert "quasenbo: 2 matches" in answer.stdout
+    assert "live = replayed" in answer.stdout
+    assert len(list((alone.folder / "kept/archive/replays/quasenbo").iterdir())) == 2
+    socket = alone.folder / "kept/redis/socket"
+    with blocking.Redis(unix_socket_path=str(socket)) as client:
+        with pytest.raises(blocking.ConnectionError):
+            client.ping()

@@ -1,0 +1,226 @@
+"""Runs the real service for tests: its processes, its commands, bots made for the purpose."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from arena.archive import Archive
+from arena.queue import rebuild
+from arena.queue.connection import connect
+from arena.queue.entries import LoggedResult
+from arena.queue.queues import Queues
+from arena.queue.workers import Workers
+
+BOT = """\
+import time
+from pathlib import Path
+from referee.sdk import Bot, Turn, run
+
+
+class KitBot(Bot):
+    def act(self, turn: Turn) -> str:
+        if turn.ply > 3:
+            Path("acted").touch()
+        time.sleep({pause})
+        return turn.legal_actions[{choice}]
+
+
+run(KitBot())
+"""
+SHORT = {
+    "ARENA_LEASE": "PT4S",
+    "ARENA_RENEWAL": "PT0.5S",
+    "ARENA_SILENCE": "PT3S",
+    "ARENA_BACKOFF": "PT0.2S",
+    "ARENA_GRACE": "PT20S",
+    "ARENA_METRICS_PORT": "0",
+    "ARENA_API_PORT": "0",
+    "ARENA_WEB_PORT": "0",
+    "ARENA_TIME_CONTROL": "5+0.05",
+    "ARENA_BOARDS": "1",
+    "ARENA_SLOTS": "2",
+}
+"""Leases and back-offs of seconds instead of minutes, and any free ports."""
+
+
+def make_bot(
+    folder: Path,
+    name: str,
+    *,
+    pause: float = 0.0,
+    choice: int = 0,
+    rulesets: Iterable[str] = ("quasenbo",),
+) -> Path:
+    """Write a bot that waits before each answer, then takes the action at an index."""
+    path = folder / name
+    path.mkdir(parents=True)
+    (path / "bot.py").write_text(BOT.format(pause=pause, choice=choice))
+    (path / "bot.toml").write_text(
+        f'name = "{name}"\nrulesets = {json.dumps(list(rulesets))}\n'
+        'command = ["python", "bot.py"]\n'
+    )
+    return path
+
+
+@dataclass
+class Service:
+    """An arena of a test: its folder, its server's address, its processes."""
+
+    folder: Path
+    redis_url: str = ""
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What every process and command of this arena runs with."""
+        own = {"ARENA_DATA_DIR": str(self.folder / "data"), **SHORT}
+        if self.redis_url:
+            own["ARENA_REDIS_URL"] = self.redis_url
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
+        return {**clean, **own}
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+        """Start ``arena ARGUMENTS``; what it writes goes to a file of the folder."""
+        number = len(self.processes)
+        with (self.folder / f"{number}-{arguments[0]}.log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "arena", *arguments],
+                env={**self.environment, **environment},
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        self.processes.append(process)
+        return process
+
+    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run ``arena ARGUMENTS`` to its end."""
+        return subprocess.run(
+            [sys.executable, "-m", "arena", *arguments],
+            env={**self.environment, **environment},
+            cwd=self.folder,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    def json(self, *arguments: str) -> Any:
+        """Run a command that must succeed, and return its JSON."""
+        answer = self.run(*arguments, "--json")
+        assert answer.returncode == 0, answer.stderr
+        return json.loads(answer.stdout)
+
+    def logs(self) -> list[dict[str, Any]]:
+        """What the processes logged."""
+        lines = [
+            line
+            for path in sorted(self.folder.glob("*.log"))
+            for line in path.read_text().splitlines()
+        ]
+        return [json.loads(line) for line in lines if line.startswith("{")]
+
+    def add_bots(self, *names: str, **facts: Any) -> None:
+        """Add bots of the house."""
+        for number, name in enumerate(names):
+            path = make_bot(self.folder, name, choice=-(number % 2), **facts)
+            answer = self.run("bot", "add", str(path))
+            assert answer.returncode == 0, answer.stderr
+
+    async def has_acted(self) -> bool:
+        """Whether a bot that was made here is in the middle of a game."""
+        return any(self.folder.glob("data/cache/*/acted"))
+
+    def close(self) -> None:
+        """End every process that is left."""
+        for process in self.processes:
+            process.send_signal(signal.SIGCONT)
+            process.kill()
+            process.wait()
+
+    @asynccontextmanager
+    async def queues(self) -> AsyncIterator[Queues]:
+        """Connect to the queues."""
+        redis = await connect(self.redis_url)
+        try:
+            yield Queues(redis)
+        finally:
+            await redis.aclose()
+
+    @asynccontextmanager
+    async def workers(self) -> AsyncIterator[Workers]:
+        """Connect to the list of processes that are alive."""
+        redis = await connect(self.redis_url)
+        try:
+            yield Workers(redis)
+        finally:
+            await redis.aclose()
+
+    def archive(self) -> Archive:
+        """Open the archive."""
+        return Archive(str(self.folder / "data" / "archive"), cache=self.folder / "cache")
+
+
+async def eventually(fact: Callable[[], Awaitable[object]], *, within: float = 60.0) -> None:
+    """Wait until something holds."""
+    deadline = time.monotonic() + within
+    while not await fact():
+        assert time.monotonic() < deadline, "it never came to hold"
+        await asyncio.sleep(0.05)
+
+
+async def results_of(queues: Queues, ruleset: str) -> list[LoggedResult]:
+    """Return every result in a ladder's log."""
+    entries = await queues.ladder(ruleset).entries(count=100_000)
+    return [entry for entry in entries if isinstance(entry, LoggedResult)]
+
+
+async def played(queues: Queues, ruleset: str = "quasenbo") -> int:
+    """Return how many matches of a ladder are done."""
+    return (await queues.queue(ruleset).counts()).done
+
+
+async def assert_sound(service: Service, queues: Queues, *, matches: int) -> None:
+    """Each of so many matches counts once, is archived, and the ratings follow from the log."""
+    results = await results_of(queues, "quasenbo")
+    ids = [result.match_id for result in results]
+    assert sorted(ids) == [f"ladder-{number:06d}" for number in range(1, matches + 1)]
+    counts = await queues.queue("quasenbo").counts()
+    waiting = (counts.ready, counts.delayed, counts.paused, counts.leased, counts.dead)
+    assert waiting == (0, 0, 0, 0, 0)
+    report = await rebuild.replay(queues.ladder("quasenbo"))
+    assert report.balance == 0
+    assert report.differences == ()
+    archive = service.archive()
+    assert all(archive.has_replay("quasenbo", match_id) for match_id in ids)
+
+
+def scrape(port: int) -> str:
+    """Return what a process serves on /metrics."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        return str(answer.read().decode())
+
+
+def alive(pids: Iterable[int]) -> list[int]:
+    """Return those processes that run."""
+    return [pid for pid in pids if psutil.pid_exists(pid) and not _is_zombie(pid)]
+
+
+def _is_zombie(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
