@@ -80,7 +80,15 @@ class Settings(BaseSettings):
         slots: tables that a worker plays at once; 0 for one a thinking core.
         thinking_cores: bots that may think at once on this machine; 0 for all its cores.
         parallel_games: the most games of one table at the same time.
-        sandbox: run submitted bots in the sandbox.
+        sandbox: run bots in the sandbox, where this machine has one.
+        allow_unsandboxed_bots: let submitted bots run where there is no sandbox; they can then read
+            and write whatever this service can.
+        python: the interpreter of bots in Python; this service's own if empty.
+        node: the interpreter of bots in JavaScript; the one on PATH if empty.
+        node_modules: a folder of packages that every bot in JavaScript may require.
+        trials: submitted versions that are tried at the same time.
+        webhook_http: let webhooks have addresses without TLS.
+        webhook_private: let webhooks have addresses of this machine and of private networks.
         time_control: ``BANK+INCREMENT`` in seconds.
         boards: of a ladder match, where ``ladders`` says nothing; 0 for the game's own number.
         ladders: by ruleset, what differs there.
@@ -118,6 +126,13 @@ class Settings(BaseSettings):
     thinking_cores: Annotated[int, Field(ge=0, le=4096)] = 0
     parallel_games: Annotated[int, Field(ge=1, le=256)] = 32
     sandbox: bool = True
+    allow_unsandboxed_bots: bool = False
+    python: Path | None = None
+    node: Path | None = None
+    node_modules: Path | None = None
+    trials: Annotated[int, Field(ge=1, le=64)] = 2
+    webhook_http: bool = False
+    webhook_private: bool = False
     time_control: TimeControlText = "5+0.05"
     boards: Annotated[int, Field(ge=0, le=1000)] = 0
     ladders: Mapping[str, LadderSettings] = Field(default_factory=dict)

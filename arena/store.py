@@ -98,6 +98,7 @@ class Version:
         rulesets: canonical texts that it plays.
         state: how far it has come.
         reason: one sentence, why it was rejected or suspended.
+        is_built: whether its build command has been run.
         trusted: whether somebody added it on this side of the walls; no other plays without them.
         created_time: UTC.
     """
@@ -110,6 +111,7 @@ class Version:
     rulesets: tuple[str, ...]
     state: VersionState = VersionState.ACCEPTED
     reason: str = ""
+    is_built: bool = False
     trusted: bool = True
     created_time: datetime
 
@@ -378,6 +380,7 @@ def _version(version_id: str, text: str | bytes) -> Version:
         rulesets=tuple(values["rulesets"]),
         state=VersionState(values["state"]),
         reason=values.get("reason", ""),
+        is_built=values.get("built", False),
         trusted=values["trusted"],
         created_time=datetime.fromisoformat(values["created"]),
     )
