@@ -1,21 +1,21 @@
-"""``arena bot``: an operator adds, lists and suspends bots."""
+"""``arena bot``: operators add, list and suspend bots on the spot, authors care for theirs."""
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 -- typer reads the annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from arena.cli.connection import Arena, DataDir, RedisUrl, ask
-from arena.cli.console import Json, out, print_json
-from arena.store import BotState
+from arena.cli import bots
+from arena.cli.console import DataDir, Json, RedisUrl, ask, out, print_json
 from referee.match.bot_folder import load_bot_folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from arena.cli.connection import Arena
     from arena.store import Added, Bot
 
 HOUSE = "house"
@@ -24,7 +24,12 @@ HOUSE = "house"
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    bot = typer.Typer(name="bot", help="Add, list and suspend bots.", no_args_is_help=True)
+    bot = typer.Typer(
+        name="bot",
+        help="Care for a bot over the API; where an arena runs, add, list and suspend bots.",
+        no_args_is_help=True,
+    )
+    bots.add_to(bot)
     bot.command(name="add")(add)
     bot.command(name="list")(show_all)
     bot.command(name="suspend")(suspend)
@@ -116,6 +121,8 @@ def suspend(
     """Give a bot no more matches and take it off its ladders; its waiting matches are cancelled."""
 
     async def question(arena: Arena) -> tuple[Bot, int]:
+        from arena.store import BotState  # noqa: PLC0415 -- needs the `server` extra
+
         bot = await arena.store.set_state(name, BotState.SUSPENDED)
         cancelled = 0
         for ruleset in bot.rulesets:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
-
-import typer
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from arena.archive import Archive
 from arena.cli.play import run_async
@@ -27,15 +25,6 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 _T = TypeVar("_T")
-
-DataDir = Annotated[
-    Path | None,
-    typer.Option("--data-dir", help="The arena's data folder; ARENA_DATA_DIR, ./arena-data."),
-]
-RedisUrl = Annotated[
-    str | None,
-    typer.Option("--redis-url", help="A Redis of your own instead; ARENA_REDIS_URL."),
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from arena.cli.connection import Arena
+
+_T = TypeVar("_T")
 
 EXIT_DONE = 0
 EXIT_FAILED = 1
 EXIT_INPUT = 2
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="The arena's data folder; ARENA_DATA_DIR, ./arena-data."),
+]
+RedisUrl = Annotated[
+    str | None,
+    typer.Option("--redis-url", help="A Redis of your own instead; ARENA_REDIS_URL."),
+]
 
 out = Console(highlight=False, soft_wrap=True)
 """Results, on stdout."""
@@ -30,3 +46,12 @@ def complain(sentence: str) -> None:
 def print_json(document: Any) -> None:
     """Print a document as JSON on stdout."""
     print(json.dumps(document, ensure_ascii=False, indent=2))  # noqa: T201 -- a program reads it
+
+
+def ask(
+    question: Callable[[Arena], Awaitable[_T]], *, data_dir: Path | None, redis_url: str | None
+) -> _T:
+    """Put one question to the arena at hand; only now the libraries of the service are loaded."""
+    from arena.cli import connection  # noqa: PLC0415 -- needs the `server` extra
+
+    return connection.ask(question, data_dir=data_dir, redis_url=redis_url)

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from arena.cli.connection import Arena, DataDir, RedisUrl, ask
-from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json
-from arena.queue import rebuild
+from arena.cli import standings as remote_standings
+from arena.cli.console import EXIT_FAILED, DataDir, Json, RedisUrl, ask, complain, out, print_json
+from arena.cli.remote import Server, goes_remote
 from arena.ratings.elo import MICRO
-from arena.strengths import MOST_BOTS, Strength, strengths
 from referee.outcome import ForfeitReason
 
 if TYPE_CHECKING:
+    from arena.cli.connection import Arena
     from arena.queue.entries import LoggedResult
     from arena.queue.ladder import Ladder
     from arena.queue.rebuild import Report
+    from arena.strengths import Strength
 
 REBUILD = "rebuild"
 
@@ -35,6 +36,7 @@ def ladder(  # noqa: PLR0913 -- a command's options
     only: Annotated[str, typer.Argument(metavar="[RULESET]", hidden=True)] = "",
     *,
     count: Annotated[int, typer.Option(min=1, help="Bots to show.")] = 50,
+    server: Server = None,
     data_dir: DataDir = None,
     redis_url: RedisUrl = None,
     json: Json = False,
@@ -42,6 +44,9 @@ def ladder(  # noqa: PLR0913 -- a command's options
     """Show the standings; `arena ladder rebuild` replays the log and compares."""
     if ruleset == REBUILD:
         _rebuild(only, data_dir=data_dir, redis_url=redis_url, json=json)
+        return
+    if goes_remote(server, data_dir=data_dir, redis_url=redis_url):
+        remote_standings.show(ruleset, count=count, server=server, json=json)
         return
 
     async def question(arena: Arena) -> dict[str, list[Row]]:
@@ -54,8 +59,8 @@ def ladder(  # noqa: PLR0913 -- a command's options
         return
     if not found:
         out.print("There is no ladder yet; `arena bot add DIR` opens them.")
-    for each, standings in found.items():
-        out.print(table_of(each, standings))
+    for each, bots in found.items():
+        out.print(table_of(each, bots))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,8 @@ class Row:
 
 async def rows(ladder: Ladder, *, count: int = 50) -> list[Row]:
     """Return the best bots of a ladder, with error bars from the results that Redis holds."""
+    from arena.strengths import MOST_BOTS, strengths  # noqa: PLC0415 -- needs the `server` extra
+
     standings = await ladder.standings(0, count)
     results: list[LoggedResult] = []
     before: int | None = None
@@ -155,6 +162,8 @@ def error_text(row: Row) -> str:
 
 
 def _rebuild(only: str, **address: Any) -> None:
+    from arena.queue import rebuild  # noqa: PLC0415 -- needs the `server` extra
+
     json = address.pop("json")
 
     async def question(arena: Arena) -> dict[str, Report]:

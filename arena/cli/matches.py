@@ -1,4 +1,4 @@
-"""``arena matches``, ``arena match``: what was played; an operator annuls."""
+"""``arena matches``, ``arena match``: what was played, here or there; an operator annuls."""
 
 from __future__ import annotations
 
@@ -7,48 +7,63 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from arena.cli.connection import Arena, DataDir, RedisUrl, ask
-from arena.cli.console import EXIT_FAILED, Json, out, print_json
+from arena.cli import match as remote_match
+from arena.cli.console import EXIT_FAILED, DataDir, Json, RedisUrl, ask, out, print_json
+from arena.cli.remote import Server, goes_remote
 from arena.errors import NotFoundError
-from arena.queue import rebuild
 from arena.ratings.elo import MICRO
 
 if TYPE_CHECKING:
+    from arena.cli.connection import Arena
     from arena.queue.entries import LoggedResult
 
 MatchId = Annotated[str, typer.Argument(metavar="ID", help="For example ladder-000001.")]
 Ruleset = Annotated[str, typer.Option("--ruleset", help="Only this ladder.")]
 
+_MOST = 10_000
+"""Results of a ladder that are looked through for those of one bot."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(name="matches")(show_all)
-    match = typer.Typer(name="match", help="Look at a match, or annul it.", no_args_is_help=True)
+    match = typer.Typer(
+        name="match",
+        help="Look at a match, its log and its replay, or annul it.",
+        no_args_is_help=True,
+    )
     match.command(name="show")(show)
+    remote_match.add_to(match)
     match.command(name="annul")(annul)
     app.add_typer(match)
 
 
-def show_all(
+def show_all(  # noqa: PLR0913 -- a command's options
     *,
     ruleset: Ruleset = "",
-    count: Annotated[int, typer.Option(min=1, max=10_000, help="How many of each ladder.")] = 20,
+    bot: Annotated[str, typer.Option(help="Only those of this bot.")] = "",
+    count: Annotated[int, typer.Option(min=1, max=_MOST, help="How many.")] = 20,
+    server: Server = None,
     data_dir: DataDir = None,
     redis_url: RedisUrl = None,
     json: Json = False,
 ) -> None:
     """List the latest results, the newest first."""
+    if goes_remote(server, data_dir=data_dir, redis_url=redis_url):
+        remote_match.show_matches(ruleset=ruleset, bot=bot, count=count, server=server, json=json)
+        return
 
     async def question(arena: Arena) -> list[tuple[str, LoggedResult]]:
         rulesets = [await arena.ruleset(ruleset)] if ruleset else await arena.queues.rulesets()
         return [
             (each, result)
             for each in rulesets
-            for result in await arena.queues.ladder(each).latest(count)
+            for result in await arena.queues.ladder(each).latest(_MOST if bot else count)
+            if not bot or bot in result.bots
         ]
 
     results = ask(question, data_dir=data_dir, redis_url=redis_url)
-    results.sort(key=lambda pair: pair[1].time, reverse=True)
+    results = sorted(results, key=lambda pair: pair[1].time, reverse=True)[:count]
     if json:
         print_json({"matches": [_document(each, result) for each, result in results]})
         return
@@ -80,15 +95,19 @@ def _forfeits(result: LoggedResult) -> str:
     )
 
 
-def show(
+def show(  # noqa: PLR0913 -- a command's options
     match_id: MatchId,
     *,
     ruleset: Ruleset = "",
+    server: Server = None,
     data_dir: DataDir = None,
     redis_url: RedisUrl = None,
     json: Json = False,
 ) -> None:
     """Show where a match stands, and its result."""
+    if goes_remote(server, data_dir=data_dir, redis_url=redis_url):
+        remote_match.show(match_id, server=server, json=json)
+        return
 
     async def question(arena: Arena) -> dict[str, Any]:
         for each in [await arena.ruleset(ruleset)] if ruleset else await arena.queues.rulesets():
@@ -120,6 +139,8 @@ def annul(  # noqa: PLR0913 -- a command's options
     """Take a result out of the ratings; the ladder becomes what it would be without it."""
 
     async def question(arena: Arena) -> bool:
+        from arena.queue import rebuild  # noqa: PLC0415 -- needs the `server` extra
+
         for each in [await arena.ruleset(ruleset)] if ruleset else await arena.queues.rulesets():
             ladder = arena.queues.ladder(each)
             if await ladder.result(match_id) is not None or ruleset:

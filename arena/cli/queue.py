@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from arena.cli.connection import Arena, DataDir, RedisUrl, ask
-from arena.cli.console import Json, out, print_json
+from arena.cli.connection import Arena, ask
+from arena.cli.console import DataDir, Json, RedisUrl, out, print_json
 from arena.errors import NotFoundError
 from arena.metrics import QUEUE_STATES
 

@@ -13,7 +13,8 @@ from redis.exceptions import RedisError
 from arena.accounts import ensure_admin_token
 from arena.api.backend import Backend
 from arena.api.server import ApiServer, Endpoint
-from arena.cli.connection import DataDir, RedisUrl, settings_of
+from arena.cli.connection import settings_of
+from arena.cli.console import DataDir, RedisUrl
 from arena.cli.service import ConfigFile, MetricsPort, part
 from arena.processes import process_name, run_until_told, set_up_log
 from arena.queue.workers import LIFE, Announcement, Workers

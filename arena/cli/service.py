@@ -14,8 +14,8 @@ import typer
 from redis.exceptions import RedisError
 
 from arena.accounts import ADMIN_FILE
-from arena.cli.connection import Arena, DataDir, RedisUrl, opened, settings_of
-from arena.cli.console import progress_console
+from arena.cli.connection import Arena, opened, settings_of
+from arena.cli.console import DataDir, RedisUrl, progress_console
 from arena.errors import InputError
 from arena.metrics import Metrics
 from arena.processes import PARENT, is_orphan, process_name, run_until_told, set_up_log
@@ -147,6 +147,7 @@ async def _schedule(settings: Settings, stopping: asyncio.Event, *, matches: int
         await Scheduler(
             arena.redis,
             store=arena.store,
+            archive=arena.archive,
             metrics=metrics,
             metrics_port=port,
             options=options,

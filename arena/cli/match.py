@@ -1,0 +1,261 @@
+"""``arena match show | log | replay``, ``arena matches``: what was played, over the API."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from rich.table import Table
+
+from arena import replay_files
+from arena.cli.console import Json, complain, out, print_json
+from arena.cli.remote import Server, calling, moment, pages, word
+from arena.errors import DeniedError, InputError, NotFoundError, UnauthenticatedError
+from arena.match_log import MatchLog
+from arena.process_log import ProcessLog
+from arena.v1 import matches_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from arena.client import Client
+    from referee.games.replay import Replay
+
+ENDED: Final = {
+    matches_pb2.MATCH_STATE_ENDED,
+    matches_pb2.MATCH_STATE_DEAD,
+    matches_pb2.MATCH_STATE_CANCELLED,
+}
+"""States of a match that will not change by themselves."""
+
+_PAGE: Final = 200
+MatchId = Annotated[str, typer.Argument(metavar="ID", help="For example ladder-000001.")]
+Ruleset = Annotated[
+    str, typer.Option("--ruleset", help="Its ladder; needed for a match of long ago alone.")
+]
+
+
+def add_to(noun: typer.Typer) -> None:
+    """Add an author's commands to ``arena match``."""
+    noun.command(name="log")(log)
+    noun.command(name="replay")(replay)
+
+
+def show(match_id: str, *, server: str | None, json: bool) -> None:
+    """Show where a match stands, and its result."""
+    with calling(server) as client:
+        match = get_match(client, match_id)
+    if json:
+        print_json(document(match))
+    else:
+        show_match(match)
+
+
+def log(
+    match_id: MatchId,
+    *,
+    game: Annotated[
+        int | None, typer.Option("--game", min=0, help="Only this game, from 0.")
+    ] = None,
+    ruleset: Ruleset = "",
+    server: Server = None,
+    json: Json = False,
+) -> None:
+    """Show every turn of a match, its times, what your bot printed, and why games were forfeited.
+
+    The times of a turn, in ms. queue: from when the seat was to act until the turn was sent, as
+    it waits for a free core. transport: from there to the answer, less think. think: what the bot
+    says it thought. charged: what the clock took.
+    """
+    with calling(server) as client:
+        names = _names(client, match_id, ruleset=ruleset)
+        found = _replay(client, match_id, ruleset=ruleset)
+        if game is not None and game >= len(found.games):
+            raise InputError(f"{match_id} has the games 0 to {len(found.games) - 1}, not {game}")
+        printed = _printed(client, match_id)
+    told = MatchLog(found, printed, names=names)
+    if json:
+        print_json({"match": match_id, **told.document(game=game)})
+        return
+    for line in told.lines(game=game):
+        out.print(line, markup=False)
+    _hint(match_id, found, game)
+
+
+def replay(
+    match_id: MatchId,
+    *,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file; ID.replay without it.")
+    ] = None,
+    ruleset: Ruleset = "",
+    server: Server = None,
+    json: Json = False,
+) -> None:
+    """Fetch the replay of a match that has ended; `arena replay` reads it."""
+    path = output or Path(f"{match_id}{replay_files.SUFFIX}")
+    with calling(server) as client:
+        data = _replay_bytes(client, match_id, ruleset=ruleset)
+    found = replay_files.unpack(data)
+    replay_files.write_bytes(path, data)
+    if json:
+        print_json({"match": match_id, "file": str(path), "games": len(found.games)})
+    else:
+        out.print(f"{path}: {len(found.games)} games of {found.ruleset}", markup=False)
+
+
+def show_matches(*, ruleset: str, bot: str, count: int, server: str | None, json: bool) -> None:
+    """List the latest results, the newest first."""
+    request = matches_pb2.ListMatchesRequest(ruleset=ruleset, bot=bot, page_size=min(count, _PAGE))
+    found: list[matches_pb2.Match] = []
+    with calling(server) as client:
+        for page in pages(client, client.stub.ListMatches, request):
+            found += page.matches
+            if len(found) >= count:
+                break
+    del found[count:]
+    if json:
+        print_json({"matches": [document(match) for match in found]})
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("match", "ladder", "time", "games", "entrants", "forfeits"):
+        table.add_column(heading, overflow="fold")
+    for match in found:
+        table.add_row(
+            match.id,
+            match.ruleset,
+            f"{match.end_time.ToDatetime(UTC):%Y-%m-%d %H:%M:%S}",
+            str(match.game_count),
+            " ".join(map(_scored, match.entrants)),
+            _forfeits(match) + (" annulled" if match.HasField("annul_reason") else ""),
+        )
+    out.print(table)
+
+
+def get_match(client: Client, match_id: str) -> matches_pb2.Match:
+    """Return a match."""
+    request = matches_pb2.GetMatchRequest(match=match_id)
+    return client.ask(client.stub.GetMatch, request).match
+
+
+def show_match(match: matches_pb2.Match) -> None:
+    """Print where a match stands, and its result."""
+    state = word(matches_pb2.MatchState, match.state)
+    out.print(f"{match.id}: {match.ruleset}, {match.flow}, {state}", markup=False)
+    if match.state != matches_pb2.MATCH_STATE_ENDED:
+        entrants = " - ".join(entrant.version for entrant in match.entrants)
+        out.print(f"  {entrants}, boards: {match.boards}, {match.time_control}", markup=False)
+        out.print(f"  commitment to the seed: {match.seed_commitment}", markup=False)
+        return
+    seconds = match.played.ToTimedelta().total_seconds()
+    out.print(
+        f"  {match.game_count} games in {seconds:.1f} s, ended {moment(match.end_time)}",
+        markup=False,
+    )
+    for entrant in match.entrants:
+        change = f", {entrant.rating_change:+.1f} Elo" if match.rated else ""
+        lost = "".join(f", {each.games} x {each.reason}" for each in entrant.forfeits)
+        out.print(
+            f"  {entrant.version}: {entrant.score:.1%}, {entrant.points} points{change}{lost}",
+            markup=False,
+        )
+    if match.HasField("annul_reason"):
+        out.print(f"  annulled: {match.annul_reason}", markup=False)
+    if any(entrant.forfeits for entrant in match.entrants):
+        out.print(f"  `arena match log {match.id}` tells why games were forfeited", markup=False)
+
+
+def document(match: matches_pb2.Match) -> dict[str, Any]:
+    """Return a match as JSON."""
+    ended = match.state == matches_pb2.MATCH_STATE_ENDED
+    return {
+        "match": match.id,
+        "ruleset": match.ruleset,
+        "state": word(matches_pb2.MatchState, match.state),
+        "flow": match.flow,
+        "rated": match.rated,
+        "entrants": [
+            {
+                "version": entrant.version,
+                "score": entrant.score if ended else None,
+                "elo_change": entrant.rating_change if ended and match.rated else None,
+                "points": entrant.points if ended else None,
+                "forfeits": {each.reason: each.games for each in entrant.forfeits},
+            }
+            for entrant in match.entrants
+        ],
+        "boards": match.boards or None,
+        "time_control": match.time_control or None,
+        "seed_commitment": match.seed_commitment or None,
+        "time": moment(match.end_time) if match.HasField("end_time") else None,
+        "seconds": match.played.ToTimedelta().total_seconds() if ended else None,
+        "games": match.game_count if ended else None,
+        "terminations": dict(match.terminations),
+        "annulled": match.annul_reason if match.HasField("annul_reason") else None,
+    }
+
+
+def _scored(entrant: matches_pb2.Entrant) -> str:
+    change = f" {entrant.rating_change:+.1f}" if entrant.rating_change else ""
+    return f"{entrant.version} {entrant.score:.0%}{change}"
+
+
+def _forfeits(match: matches_pb2.Match) -> str:
+    return ", ".join(
+        f"{entrant.version} {each.games} x {each.reason}"
+        for entrant in match.entrants
+        for each in entrant.forfeits
+    )
+
+
+def _names(client: Client, match_id: str, *, ruleset: str) -> list[str] | None:
+    """Return the versions that played; None for a match that only its replay remembers."""
+    try:
+        return [entrant.version for entrant in get_match(client, match_id).entrants]
+    except NotFoundError:
+        if not ruleset:
+            raise
+        return None
+
+
+def _replay(client: Client, match_id: str, *, ruleset: str) -> Replay:
+    return replay_files.unpack(_replay_bytes(client, match_id, ruleset=ruleset))
+
+
+def _replay_bytes(client: Client, match_id: str, *, ruleset: str) -> bytes:
+    request = matches_pb2.GetReplayRequest(match=match_id, ruleset=ruleset)
+    return b"".join(part.chunk for part in client.watch(client.stub.GetReplay, request))
+
+
+def _printed(client: Client, match_id: str) -> list[ProcessLog]:
+    """Return what the caller's bots left; nothing, and a sentence, for whoever may not see it."""
+    request = matches_pb2.GetMatchLogRequest(match=match_id)
+    try:
+        return _processes(client.watch(client.stub.GetMatchLog, request))
+    except (DeniedError, UnauthenticatedError, NotFoundError) as error:
+        complain(f"what bots printed is left out: {error}")
+        return []
+
+
+def _processes(parts: Iterable[matches_pb2.GetMatchLogResponse]) -> list[ProcessLog]:
+    texts: dict[tuple[int, int, int], list[str]] = {}
+    for part in parts:
+        name = part.process
+        texts.setdefault((name.table, name.entrant, name.hand), []).append(part.text)
+    return [
+        ProcessLog.parse("".join(text), table=table, entrant=entrant, hand=hand)
+        for (table, entrant, hand), text in texts.items()
+    ]
+
+
+def _hint(match_id: str, found: Replay, game: int | None) -> None:
+    """Say how a turn that lost a game is put to the bot again."""
+    for number in range(len(found.games)) if game is None else [game]:
+        for forfeit in found.games[number].forfeits:
+            complain(
+                f"to ask your bot again: arena match replay {match_id}, then arena replay ask "
+                f"{match_id}{replay_files.SUFFIX} --game {number} --ply {forfeit.ply} DIR"
+            )
+            return

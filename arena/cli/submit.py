@@ -1,0 +1,153 @@
+"""``arena submit``: upload a bot, and see what the arena makes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json, progress_console
+from arena.cli.remote import Server, calling, moment, until_answered, watched, word
+from arena.errors import InputError
+from arena.uploads import pack_folder
+from arena.v1 import bots_pb2
+from referee.match.bot_folder import load_bot_folder
+
+if TYPE_CHECKING:
+    from arena.client import Client
+
+SETTLED: Final = {
+    bots_pb2.VERSION_STATE_ACCEPTED,
+    bots_pb2.VERSION_STATE_REJECTED,
+    bots_pb2.VERSION_STATE_SUSPENDED,
+}
+"""States in which nothing more happens to a version by itself."""
+
+_DOING: Final = {
+    bots_pb2.VERSION_STATE_UPLOADED: "waiting to be tried",
+    bots_pb2.VERSION_STATE_BUILDING: "being built",
+    bots_pb2.VERSION_STATE_CHECKING: "being checked",
+    bots_pb2.VERSION_STATE_VALIDATING: "playing against house bots",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="submit")(submit)
+
+
+def submit(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that holds bot.toml.")],
+    *,
+    watch: Annotated[
+        bool, typer.Option(help="Stay until the arena has accepted or rejected it.")
+    ] = True,
+    server: Server = None,
+    json: Json = False,
+) -> None:
+    """Upload a bot as its next version and follow its trial; exit 1 when it is rejected.
+
+    The same content again is the same version, so that whatever was cut off may be repeated.
+    """
+    name = load_bot_folder(folder).name
+    archive = pack_folder(folder)
+    with calling(server) as client:
+        if not client.login.token:
+            raise InputError("submitting needs a token: `arena login ADDRESS` keeps one")
+        answer = until_answered(lambda: client.submit(archive))
+        version = answer.version
+        if not json:
+            known = "" if answer.is_new else ", known: the same content was submitted before"
+            out.print(f"{version.id}: {len(archive) / 1024:.1f} KiB uploaded{known}", markup=False)
+        if watch:
+            try:
+                version = _follow(client, version.id, quiet=json)
+            except KeyboardInterrupt:
+                complain(f"the arena goes on with it; `arena bot show {version.id}` tells how")
+                raise typer.Exit(EXIT_FAILED) from None
+    if json:
+        print_json({**version_document(version), "is_new": answer.is_new})
+    elif version.state in SETTLED:
+        show_verdict(version)
+    else:
+        out.print(f"`arena bot show {version.id}` tells what becomes of it", markup=False)
+    if version.state in SETTLED and version.state != bots_pb2.VERSION_STATE_ACCEPTED:
+        if not json:
+            complain(f"mend it, try it with `arena check {folder}`, and submit {name} again")
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _follow(client: Client, version_id: str, *, quiet: bool) -> bots_pb2.Version:
+    """Print each step as it ends, until the version is settled; return it."""
+    request = bots_pb2.WatchVersionRequest(version=version_id)
+    shown = 0
+    version = bots_pb2.Version(id=version_id)
+    with progress_console.status("") as status:
+        for answer in watched(
+            client,
+            client.stub.WatchVersion,
+            request,
+            ended=lambda answer: answer.version.state in SETTLED,
+        ):
+            version = answer.version
+            # A version is tried anew when the arena itself failed: its steps begin again.
+            if len(version.steps) < shown:
+                shown = 0
+            for step in version.steps[shown:]:
+                if not quiet:
+                    show_step(step)
+            shown = len(version.steps)
+            status.update(f"{version_id} is {_DOING.get(version.state, 'settled')}")
+    return version
+
+
+def show_step(step: bots_pb2.Step) -> None:
+    """Print a step; what the bot printed only when it failed."""
+    seconds = step.elapsed.ToTimedelta().total_seconds()
+    mark = "ok  " if step.ok else "FAIL"
+    detail = f"  {step.detail}" if step.detail else ""
+    out.print(f"  {mark} {step.name} ({seconds:.1f} s){detail}", markup=False)
+    if not step.ok:
+        for line in step.output.splitlines():
+            out.print(f"       | {line}", markup=False)
+
+
+def show_verdict(version: bots_pb2.Version) -> None:
+    """Print where a settled version stands, and why."""
+    state = word(bots_pb2.VersionState, version.state)
+    because = f": {version.reason}" if version.reason else ""
+    plays = ""
+    if version.state == bots_pb2.VERSION_STATE_ACCEPTED:
+        plays = (
+            f" and plays on {', '.join(version.rulesets)}"
+            if version.active
+            else f"; `arena bot activate {version.id}` lets it play"
+        )
+    out.print(f"{version.id} is {state}{because}{plays}", markup=False)
+
+
+def version_document(version: bots_pb2.Version) -> dict[str, Any]:
+    """Return a version as JSON."""
+    return {
+        "version": version.id,
+        "digest": version.digest,
+        "state": word(bots_pb2.VersionState, version.state),
+        "active": version.active,
+        "reason": version.reason,
+        "command": list(version.command),
+        "runtime": version.runtime,
+        "parallel_games": version.parallel_games,
+        "rulesets": list(version.rulesets),
+        "created": moment(version.create_time),
+        "steps": [
+            {
+                "name": step.name,
+                "ok": step.ok,
+                "detail": step.detail,
+                "output": step.output,
+                "seconds": step.elapsed.ToTimedelta().total_seconds(),
+            }
+            for step in version.steps
+        ],
+    }
