@@ -86,7 +86,7 @@ class Backend:
             accounts=Accounts(redis),
             limits=Limits(redis, limits),
             submissions=Submissions(redis, store, archive, load=load_bot_folder),
-            webhooks=Webhooks(redis),
+            webhooks=Webhooks(redis, allows_http=settings.webhook_http),
         )
 
     async def own_bot(self, name: str) -> Bot:

@@ -31,6 +31,13 @@ SCOPES = {
 OUTPUT: Final = 2000
 """Characters of a step's output that are told, at its beginning and at its end."""
 
+ALL_OUTPUT: Final = 96 << 10
+"""Bytes of all outputs of a version that are told; a message has at most 256 KiB."""
+
+_DETAIL: Final = 500
+_WORDS: Final = 16
+_WORD: Final = 100
+
 STATES = {
     Phase.READY: matches_pb2.MATCH_STATE_WAITING,
     Phase.DELAYED: matches_pb2.MATCH_STATE_WAITING,
@@ -121,26 +128,35 @@ def version_message(
         state=VERSION_STATES[version.state],
         active=version.id == bot.active_version,
         reason=version.reason,
-        command=version.command,
+        command=[word[:_WORD] for word in version.command[:_WORDS]],
         runtime=version.runtime,
         parallel_games=version.parallel_games,
         rulesets=version.rulesets,
-        steps=map(_step, steps),
+        steps=_steps(steps),
         create_time=timestamp(version.created_time),
     )
 
 
-def _step(step: VersionStep) -> bots_pb2.Step:
-    output = step.output
-    if len(output) > 2 * OUTPUT:
-        output = f"{output[:OUTPUT]}\n[...]\n{output[-OUTPUT:]}"
-    return bots_pb2.Step(
-        name=step.name,
-        ok=step.ok,
-        detail=step.detail,
-        output=output,
-        elapsed=duration(step.elapsed),
-    )
+def _steps(steps: Iterable[VersionStep]) -> list[bots_pb2.Step]:
+    """Return the steps; the last outputs, which tell why a version failed, have precedence."""
+    left, told = ALL_OUTPUT, []
+    for step in reversed(list(steps)):
+        output = step.output
+        if len(output) > 2 * OUTPUT:
+            output = f"{output[:OUTPUT]}\n[...]\n{output[-OUTPUT:]}"
+        if len(output.encode()) > left:
+            output = "[...]"
+        left -= len(output.encode())
+        told.append(
+            bots_pb2.Step(
+                name=step.name[:_WORD],
+                ok=step.ok,
+                detail=step.detail[:_DETAIL],
+                output=output,
+                elapsed=duration(step.elapsed),
+            )
+        )
+    return told[::-1]
 
 
 def waiting_match(spec: MatchSpec, phase: Phase) -> matches_pb2.Match:

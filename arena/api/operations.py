@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 REASON: Final = 200
 """Characters of an operator's sentence."""
 
-_DEAD: Final = 100
+_SHOWN: Final = 200
+"""Flows, and dead matches, that are told of all queues together; a message has an end."""
 
 
 class OperatorCalls:
@@ -89,8 +90,9 @@ class OperatorCalls:
         limits = {"replays": settings.replay_bytes, "logs": settings.log_bytes}
         usage = await asyncio.to_thread(self._backend.archive.usage)
         rulesets = await self._backend.queues.rulesets()
+        most = max(1, _SHOWN // max(1, len(rulesets)))
         return operations_pb2.GetQueueResponse(
-            queues=[await self._queue(ruleset) for ruleset in rulesets],
+            queues=[await self._queue(ruleset, most=most) for ruleset in rulesets],
             usages=[
                 operations_pb2.DiskUsage(
                     kind=kind,
@@ -102,15 +104,17 @@ class OperatorCalls:
             ],
         )
 
-    async def _queue(self, ruleset: str) -> operations_pb2.Queue:
+    async def _queue(self, ruleset: str, *, most: int) -> operations_pb2.Queue:
         queue = self._backend.queues.queue(ruleset)
+        flows = (await queue.flows()).items()
+        busy = [each for each in flows if each[1].waiting or each[1].leased or each[1].dead]
         message = queue_message(
             ruleset,
             await queue.counts(),
             oldest=timedelta(seconds=await queue.oldest_seconds()),
-            flows=await queue.flows(),
+            flows=dict(busy[:most]),
         )
-        message.dead_matches.extend(map(dead_match, (await queue.dead())[:_DEAD]))
+        message.dead_matches.extend(map(dead_match, (await queue.dead())[:most]))
         return message
 
     @call(scope=Scope.OPERATOR)

@@ -14,7 +14,7 @@ from arena.errors import InputError
 
 _T = TypeVar("_T")
 SIZE: Final = 50
-MOST: Final = 200
+MOST: Final = 100
 
 
 def page_size(asked: int) -> int:

@@ -240,11 +240,11 @@ class Queue(_message.Message):
 
     @_builtins.property
     def flows(self) -> _containers.RepeatedCompositeFieldContainer[Global___Flow]:
-        """What they belong to, by name."""
+        """What they belong to, by name; at most 200 of all queues together."""
 
     @_builtins.property
     def dead_matches(self) -> _containers.RepeatedCompositeFieldContainer[Global___DeadMatch]:
-        """Those that were given up, the longest dead first; at most a hundred."""
+        """Those that were given up, the longest dead first; at most 200 of all queues together."""
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ from redis.asyncio import Redis
 from arena.errors import LimitError
 from arena.uploads.limits import ARCHIVE_BYTES
 from arena.v1 import accounts_pb2, bots_pb2
+from arena.versions import VersionStep, encode_steps
 from tests.api.calling import (
     Arena,
     all_of,
@@ -125,6 +126,7 @@ def hostile(name: str) -> bytes:
         bot_archive("Greedy"),
         bot_archive("greedy", rulesets='"chess"'),
     ],
+    ids=["bytes", "climbs", "absolute", "no bot.toml", "name", "ruleset"],
 )
 async def test_an_archive_that_holds_no_bot_is_refused(arena: Arena, archive: bytes) -> None:
     """A clear answer, without the arena's own paths, and nothing stored."""
@@ -242,28 +244,49 @@ async def test_what_was_received_whole_is_stored_without_its_caller(arena: Arena
     await until(is_stored)
 
 
-async def test_a_version_is_watched_until_it_is_settled(arena: Arena, redis: Redis) -> None:
+async def note_steps(arena: Arena, version: str, *steps: VersionStep) -> None:
+    """Note what a version went through, as its trial would."""
+    await arena.backend.redis.hset("{arena}:steps", version, encode_steps(steps))
+
+
+async def test_a_version_is_watched_until_it_is_settled(arena: Arena) -> None:
     """The stream tells every change and ends with the verdict."""
     calls = await arena.login("ada")
-    version = (await submit(calls, ARCHIVE)).version
-    request = bots_pb2.WatchVersionRequest(version=version.id)
-    watching = asyncio.create_task(all_of(calls.WatchVersion(request)))
-    await asyncio.sleep(0.3)
-    await redis.hset(
-        "{arena}:steps",
-        version.id,
-        '[{"name":"check","ok":true,"detail":"all good","output":"'
-        + "x" * 9000
-        + '","elapsed":1.5}]',
+    version = (await submit(calls, ARCHIVE)).version.id
+    stream = aiter(calls.WatchVersion(bots_pb2.WatchVersionRequest(version=version)))
+    assert (await anext(stream)).version.state == bots_pb2.VERSION_STATE_UPLOADED
+    seconds = timedelta(seconds=1.5)
+    await note_steps(
+        arena, version, VersionStep(name="check", ok=True, detail="all good", elapsed=seconds)
     )
-    await asyncio.sleep(0.3)
-    await arena.accept(version.id)
-    told = [each.version for each in await watching]
-    assert told[0].state == bots_pb2.VERSION_STATE_UPLOADED
-    assert told[-1].state == bots_pb2.VERSION_STATE_ACCEPTED
-    (step,) = told[-1].steps
+    (step,) = (await anext(stream)).version.steps
     assert (step.name, step.ok, step.detail) == ("check", True, "all good")
-    assert len(step.output) < 4100
-    assert step.elapsed.ToTimedelta() == timedelta(seconds=1.5)
+    assert step.elapsed.ToTimedelta() == seconds
+    await arena.accept(version)
+    (last,) = [each.version async for each in stream]
+    assert last.state == bots_pb2.VERSION_STATE_ACCEPTED
+
+
+async def test_what_a_bot_printed_fits_into_a_message(arena: Arena) -> None:
+    """Long outputs are cut in the middle, and of very many only the last ones are told."""
+    calls = await arena.login("ada")
+    version = (await submit(calls, ARCHIVE)).version.id
+    steps = [
+        VersionStep(name=f"{number}", ok=True, detail="", output="ä" * 9000) for number in range(80)
+    ]
+    await note_steps(arena, version, *steps)
+    told = (await calls.GetVersion(bots_pb2.GetVersionRequest(version=version))).version.steps
+    assert [step.name for step in told] == [step.name for step in steps]
+    assert told[0].output == "[...]"
+    assert 4000 < len(told[-1].output) < 4100
+
+
+async def test_a_settled_version_ends_the_stream_at_once(arena: Arena) -> None:
+    """Whoever comes late gets the verdict alone."""
+    calls = await arena.login("ada")
+    version = (await submit(calls, ARCHIVE)).version
+    await arena.accept(version.id)
+    request = bots_pb2.WatchVersionRequest(version=version.id)
+    told = [each.version for each in await all_of(calls.WatchVersion(request))]
     got = await calls.GetVersion(bots_pb2.GetVersionRequest(version=version.id))
-    assert got.version == told[-1]
+    assert told == [got.version]

@@ -187,6 +187,7 @@ async def test_what_no_token_can_be_is_refused(arena: Arena) -> None:
     accounts = arena.backend.accounts
     await arena.backend.store.add_owner("ada")
     possible: dict[str, Any] = {"scopes": AUTHOR}
+    wrong: dict[str, Any]
     for wrong in (
         {"scopes": frozenset()},
         {"name": "x" * 81},
