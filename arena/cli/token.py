@@ -75,7 +75,7 @@ def show_all(
         return
     table = Table(box=None, pad_edge=False)
     for heading in ("id", "owner", "name", "scopes", "begins with", "created", "ends"):
-        table.add_column(heading)
+        table.add_column(heading, no_wrap=heading == "id", overflow="fold")
     for each in documents:
         end = f"revoked {each['revoked']}" if each["revoked"] else each["expires"] or "never"
         scopes = " ".join(each["scopes"])
