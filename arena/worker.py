@@ -14,20 +14,22 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
-from redis.exceptions import RedisError
 
 from arena import match_files
+from arena.errors import ArenaError
 from arena.match_results import match_result
 from arena.metrics import MatchEnd, Metrics
+from arena.patience import UNREACHABLE, cancel, is_set_within, until_answered
+from arena.processes import is_orphan
 from arena.queue.models import Committed, Lease, Renewed, RetryPolicy
 from arena.queue.queues import Queues
 from arena.queue.workers import Announcement, Workers
 from arena.replay_files import pack
 from referee.clock import TimeControl
-from referee.errors import InvalidRulesetError, VoidMatchError
+from referee.errors import InvalidRulesetError, RefereeError, VoidMatchError
 from referee.games import parse_ruleset
 from referee.match.boards import rotation_count
 from referee.match.runner import MatchPlan, Referee
@@ -44,12 +46,7 @@ if TYPE_CHECKING:
     from referee.games.replay import ReplayGame
     from referee.match.sandbox import Sandbox
 
-UNREACHABLE: Final = (RedisError, OSError)
-"""What a step raises while Redis does not answer."""
-
-_T = TypeVar("_T")
 _FIRST_PAUSE: Final = 0.1
-_LAST_PAUSE: Final = 3.0
 _LAG_WINDOW: Final = 5.0
 _RELEASE_LIMIT: Final = 5.0
 
@@ -212,7 +209,9 @@ class Worker:
         if not running:
             return
         self._log.info("worker drained", matches=len(running))
-        await asyncio.wait(running, timeout=self._options.grace.total_seconds())
+        # Whoever would start another worker is gone, too, and perhaps the server with it.
+        grace = 0.0 if is_orphan() else self._options.grace.total_seconds()
+        await asyncio.wait(running, timeout=grace)
         for match in self._matches:
             match.let_go.set()
         await asyncio.gather(*running)
@@ -232,12 +231,12 @@ class Worker:
                 end = play.result()
             else:
                 end = keep.result()
-                await _cancel(play)
+                await cancel(play)
             if end in {MatchEnd.CANCELLED, MatchEnd.RELEASED}:
                 await self._give_back(match, reason=f"{end} by worker {self._options.name}")
         finally:
-            await _cancel(play)
-            await _cancel(keep)
+            await cancel(play)
+            await cancel(keep)
         self._metrics.matches.labels(lease.spec.ruleset, end.value).inc()
         log.info("match ended", result=end.value)
 
@@ -254,15 +253,17 @@ class Worker:
         except VoidMatchError as error:
             reason, sentence, cause = error.reason, str(error), error.__cause__
         except Exception as error:  # noqa: BLE001 -- whatever it is, no bot may pay for it
-            reason, sentence, cause = "internal_error", f"internal error: {error!r}", error
+            told = isinstance(error, (ArenaError, RefereeError))
+            sentence = str(error) if told else f"internal error: {error!r}"
+            reason, cause = "internal_error", error
         self._metrics.void(reason)
         log.error("match voided", reason=reason, detail=sentence, exc_info=cause)
         match.tables.clear()
         self._room.set()
         queue = self._queues.queue(match.lease.spec.ruleset)
         with suppress(TimeoutError):
-            await self._until_answered(
-                lambda: queue.void(match.lease, reason=sentence[:200]),
+            await until_answered(
+                lambda: queue.void(match.lease, reason=sentence[:500]),
                 limit=self._options.silence.total_seconds(),
             )
         return MatchEnd.VOID
@@ -302,7 +303,7 @@ class Worker:
             played.replay, digest=hashlib.sha256(data).digest(), seconds=played.seconds
         )
         queue = self._queues.queue(spec.ruleset)
-        reply = await self._until_answered(lambda: queue.commit(lease, result), limit=None)
+        reply = await until_answered(lambda: queue.commit(lease, result), limit=None)
         self._metrics.commits.labels(reply.answer.value).inc()
         if reply.answer in {Committed.COMMITTED, Committed.ALREADY}:
             self._metrics.count_play(played.replay)
@@ -324,7 +325,7 @@ class Worker:
         queue = self._queues.queue(match.lease.spec.ruleset)
         renewal, silence = options.renewal.total_seconds(), options.silence.total_seconds()
         pause = renewal
-        while not await _is_set_within(match.let_go, pause):
+        while not await is_set_within(match.let_go, pause):
             begun = time.monotonic()
             left = max(0.1, match.renewed + silence - begun)
             try:
@@ -348,27 +349,9 @@ class Worker:
         """Release the lease, so that another worker need not wait for its end."""
         queue = self._queues.queue(match.lease.spec.ruleset)
         with suppress(TimeoutError):
-            await self._until_answered(
+            await until_answered(
                 lambda: queue.release(match.lease, reason=reason), limit=_RELEASE_LIMIT
             )
-
-    async def _until_answered(
-        self, step: Callable[[], Awaitable[_T]], *, limit: float | None
-    ) -> _T:
-        """Repeat a step until Redis answers it.
-
-        Raises:
-            TimeoutError: not within ``limit`` seconds.
-        """
-        pause = _FIRST_PAUSE
-        async with asyncio.timeout(limit):
-            while True:
-                try:
-                    return await step()
-                except UNREACHABLE as error:
-                    self._log.warning("step failed", error=str(error), pause_seconds=pause)
-                    await asyncio.sleep(pause)
-                    pause = min(2 * pause, _LAST_PAUSE)
 
     # What others see.
 
@@ -399,16 +382,3 @@ def _tables(lease: Lease) -> int:
         return rotation_count(parse_ruleset(lease.spec.ruleset))
     except InvalidRulesetError:
         return 1
-
-
-async def _is_set_within(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for an event, at most so long; return whether it is set."""
-    with suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)
-    return event.is_set()
-
-
-async def _cancel(task: asyncio.Task[Any]) -> None:
-    """Cancel a task and wait for its end, whatever that is."""
-    task.cancel()
-    await asyncio.wait({task})

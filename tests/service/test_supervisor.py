@@ -1,5 +1,6 @@
 """``arena up`` and ``arena demo``: every process is started, kept running, and ended."""
 
+import contextlib
 import json
 import signal
 import subprocess
@@ -32,8 +33,9 @@ def family(process: subprocess.Popen[bytes]) -> dict[str, psutil.Process]:
     """Return the children of `arena up` by what they are."""
     names = {}
     for child in psutil.Process(process.pid).children():
-        words = child.cmdline()
-        names["server" if "server" in words[0] else words[3]] = child
+        with contextlib.suppress(psutil.NoSuchProcess, IndexError):
+            words = child.cmdline()
+            names["server" if "server" in words[0] else words[3]] = child
     return names
 
 
@@ -133,6 +135,6 @@ def test_a_demo_keeps_its_folder_when_told(alone: Service, tmp_path: Path) -> No
     assert "live = replayed" in answer.stdout
     assert len(list((alone.folder / "kept/archive/replays/quasenbo").iterdir())) == 2
     socket = alone.folder / "kept/redis/socket"
-    with blocking.Redis(unix_socket_path=str(socket)) as client:
-        with pytest.raises(blocking.ConnectionError):
-            client.ping()
+    client = blocking.Redis(unix_socket_path=str(socket))
+    with client, pytest.raises(blocking.ConnectionError):
+        client.ping()
