@@ -62,7 +62,7 @@ async def ping_pong(seconds: float) -> float:
 
     with tempfile.TemporaryDirectory() as folder:
         server = grpc.aio.server(options=(("grpc.so_reuseport", 0),))
-        handler = grpc.stream_stream_rpc_method_handler(play)
+        handler: grpc.RpcMethodHandler[bytes, bytes] = grpc.stream_stream_rpc_method_handler(play)
         server.add_generic_rpc_handlers(
             (grpc.method_handlers_generic_handler("pingpong", {"Play": handler}),)
         )
