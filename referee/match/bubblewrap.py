@@ -177,14 +177,15 @@ class BubblewrapSandbox(Sandbox):
         words = [tools["nice"], "-n", str(walls.limits.nice)]
         words += [tools["prlimit"], *walls.limits.outer_words(), "--"]
         if viewed:
-            view = inherited.data(_joined(walls.view_arguments()))
+            view = inherited.data(_joined(walls.view_arguments(told=told)))
             words += [tools["bwrap"], "--args", str(view), "--"]
         if user is not None:
             words += [tools["setpriv"], "--reuid", str(user), "--regid", str(user)]
             words += ["--clear-groups"]
         if viewed:
             words += ["--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
-        arguments = walls.arguments(told=told, seccomp=inherited.data(self._filter), in_view=viewed)
+        seccomp = inherited.data(self._filter)
+        arguments = walls.arguments(told=None if viewed else told, seccomp=seccomp)
         return [*words, tools["bwrap"], "--args", str(inherited.data(_joined(arguments))), "--"]
 
     def _into(self, entrance: Path) -> tuple[str, ...]:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _INFO_BYTES = 4096
-_DEPTH = 3
-"""Generations from the first process to the one that we started; a view adds one."""
 
 
 class Namespace:
@@ -50,10 +48,15 @@ class Namespace:
         self._loop.add_reader(info, self._read)
 
     def terminate(self) -> None:
-        """Send SIGTERM to the bot's process group; the first process of a namespace ignores it."""
+        """Send SIGTERM to the bot's processes, but not to those that hold the walls.
+
+        The bot's are in a session of their own, with the first process of the innermost namespace,
+        which ignores the signal.
+        """
         if self._handle >= 0 and self.first is not None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.first, signal.SIGTERM)
+            for member in procfs.in_other_sessions(procfs.family(self.first), self._outer):
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(member, signal.SIGTERM)
 
     def kill(self) -> None:
         """End the namespace, and what is about to make it."""
@@ -100,21 +103,13 @@ class Namespace:
         except ProcessLookupError:
             return
         # The number may be somebody else's by now.
-        if not (self._descends(first) or _is_first(first)):
+        if procfs.parent(first) != self._outer and not _is_first(first):
             os.close(handle)
             return
         self.first = first
         self._handle = handle
         self._loop.add_reader(handle, self._ended)
         self._known(first)
-
-    def _descends(self, pid: int) -> bool:
-        ancestor: int | None = pid
-        for _ in range(_DEPTH):
-            ancestor = procfs.parent(ancestor) if ancestor is not None else None
-            if ancestor == self._outer:
-                return True
-        return False
 
     def _ended(self) -> None:
         self._loop.remove_reader(self._handle)

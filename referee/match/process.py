@@ -145,7 +145,7 @@ class BotProcess:
         self._watchdog = Watchdog(
             first,
             self._launch,
-            namespace=self._namespace is not None,
+            session=None if self._namespace is None else self.pid,
             overused=self._end_for_overuse,
         )
 

@@ -61,6 +61,11 @@ def family(pid: int) -> list[int]:
     return found
 
 
+def in_other_sessions(members: list[int], session: int) -> list[int]:
+    """Return those of some processes that are in another session than this one."""
+    return [member for member in members if _session(member) not in {session, 0}]
+
+
 def parent(pid: int) -> int | None:
     """Return the parent of a process; None when it is gone."""
     try:
@@ -85,6 +90,13 @@ def files_in(pid: int, folders: tuple[str, ...]) -> int:
             continue
         total += found.f_files - found.f_ffree
     return total
+
+
+def _session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return 0
 
 
 def _children(member: int, task: str) -> list[int]:

@@ -62,33 +62,40 @@ class Walls:
     environment: Mapping[str, str]
     limits: Limits
 
-    def arguments(self, *, told: int, seccomp: int, in_view: bool) -> list[str]:
+    def arguments(self, *, told: int | None, seccomp: int) -> list[str]:
         """Return the arguments that build the walls.
 
         Args:
-            told: the descriptor on which bubblewrap tells the first process of the namespace.
+            told: the descriptor on which bubblewrap tells the first process of the namespace; None
+                where a view was built around: then every mount is at its target already.
             seccomp: the descriptor that holds the filter.
-            in_view: whether a view was built around: then every mount is at its target already.
         """
         words = ["--unshare-user", "--uid", _INSIDE, "--gid", _INSIDE, "--unshare-ipc"]
         words += ["--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup"]
         words += ["--die-with-parent", "--new-session"]
-        words += ["--info-fd", str(told), "--seccomp", str(seccomp), "--clearenv"]
+        words += [] if told is None else ["--info-fd", str(told)]
+        words += ["--seccomp", str(seccomp), "--clearenv"]
         for name, value in self.environment.items():
             words += ["--setenv", name, value]
         words += ["--dev", "/dev"]
         words += ["--size", str(self.limits.shm_bytes), "--perms", "1777", "--tmpfs", SHM]
         words += ["--size", str(self.limits.tmp_bytes), "--perms", "1777", "--tmpfs", TMP]
-        words += self._mount_arguments(in_view=in_view)
+        words += self._mount_arguments(in_view=told is None)
         return [*words, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(BOT)]
 
-    def view_arguments(self) -> list[str]:
+    def view_arguments(self, *, told: int) -> list[str]:
         """Return the arguments with which root builds a view of the same mounts around the walls.
 
-        bubblewrap itself needs /dev, /proc and /tmp in there; the bot sees none of them.
+        bubblewrap itself needs /dev, /proc and /tmp in there; the bot sees none of them. The view
+        has a pid namespace, too: when we die, the kernel asks whether this bubblewrap, which has
+        laid its capabilities down, may end a process of another user. It may end its namespace.
+
+        Args:
+            told: the descriptor on which bubblewrap tells the first process of the namespace.
         """
-        words = ["--die-with-parent", "--cap-drop", "ALL", "--cap-add", "CAP_SETUID"]
-        words += ["--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]
+        words = ["--unshare-pid", "--info-fd", str(told), "--die-with-parent"]
+        words += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+        words += ["--cap-add", "CAP_SETPCAP"]
         words += ["--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc"]
         words += ["--perms", "0755", "--dir", TMP]
         return [*words, *self._mount_arguments(in_view=False), "--remount-ro", "/"]

@@ -40,7 +40,7 @@ class Watchdog:
         pid: int,
         launch: Launch,
         *,
-        namespace: bool,
+        session: int | None,
         overused: Callable[[str], None],
     ) -> None:
         """Begin to watch, on the running loop.
@@ -48,14 +48,15 @@ class Watchdog:
         Args:
             pid: the process from which all others descend.
             launch: what is known of the bot: its limits, its control group, what it may write.
-            namespace: whether it is the first one of a namespace with file systems of its own.
+            session: of the processes that hold the walls; the bot's others are in other ones, and
+                have file systems of their own. None where there are no walls.
             overused: called once, with the sentence that says what was too much.
         """
         self.peak_memory = 0
         self.cpu_seconds = 0.0
         self._pid = pid
         self._limits = launch.limits
-        self._namespace = namespace
+        self._session = session
         self._cgroup = launch.cgroup
         self._written = launch.written
         self._weighing: asyncio.Task[None] | None = None
@@ -80,7 +81,7 @@ class Watchdog:
         resident = self._measure(members)
         if self._cgroup is not None and self._cgroup.oom_kills():
             self._say(f"more than its {_mebibytes(self._limits.memory)} of memory")
-        elif self._namespace and self._holds_many_files():
+        elif self._session is not None and self._holds_many_files(members, self._session):
             self._say(f"more than {self._limits.files} files in /tmp and /dev/shm")
         elif resident > self._limits.memory and self._timer is not None:
             # Not here: the kernel takes milliseconds to walk the pages of a large process.
@@ -96,8 +97,9 @@ class Watchdog:
         self.cpu_seconds = max(self.cpu_seconds, sum(used.cpu_seconds for used in found))
         return resident
 
-    def _holds_many_files(self) -> bool:
-        return procfs.files_in(self._pid, (TMP, SHM)) > self._limits.files
+    def _holds_many_files(self, members: list[int], session: int) -> bool:
+        inside = procfs.in_other_sessions(members, session)[:1]
+        return any(procfs.files_in(pid, (TMP, SHM)) > self._limits.files for pid in inside)
 
     async def _count_shared_once(self, members: list[int]) -> None:
         begun = time.monotonic()
