@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 from redis.exceptions import RedisError
 
+from arena.competition_runner import CompetitionRunner
+from arena.competition_store import StaleEpochError
 from arena.ladder_pool import LadderPool, Roster
 from arena.metrics import QUEUE_STATES, Metrics
 from arena.queue.keys import arena_key
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
     from arena.competitions.matchmaking import Decision
+    from arena.queue.retention import ResultsArchive
     from arena.store import Store
 
 FLOW: Final = "ladder"
@@ -98,6 +101,7 @@ class Scheduler:
     Args:
         redis: a client made by `arena.queue.connection.connect`.
         store: who may be scheduled.
+        archive: where old results are; None when none were ever archived.
         metrics: what is counted.
         metrics_port: told to whoever asks who is alive.
         options: how it works.
@@ -109,6 +113,7 @@ class Scheduler:
         redis: Redis,
         *,
         store: Store,
+        archive: ResultsArchive | None = None,
         metrics: Metrics,
         metrics_port: int,
         options: SchedulerOptions,
@@ -119,6 +124,13 @@ class Scheduler:
         self._workers = Workers(redis)
         self._leadership = Leadership(redis, secrets.token_hex(16))
         self._roster = Roster(redis, store)
+        self._competitions = CompetitionRunner(
+            redis,
+            queues=self._queues,
+            store=store,
+            archive=archive,
+            cap=lambda ruleset: options.plan(ruleset).cap,
+        )
         self._metrics = metrics
         self._metrics_port = metrics_port
         self._options = options
@@ -157,6 +169,7 @@ class Scheduler:
         """Schedule until the right is lost, Redis does not answer, or it is time to stop."""
         self._log.info("scheduler became active", epoch=epoch)
         self._pools.clear()
+        self._competitions.forget()
         await self._queues.fence(epoch)
         renewing = asyncio.create_task(self._renew(epoch))
         try:
@@ -180,12 +193,16 @@ class Scheduler:
     # Matches.
 
     async def tick(self, epoch: int) -> int:
-        """Fill the queue of every ladder; return how many matches were made.
+        """Fill the queue of every ladder and competition; return how many matches were made.
 
         Args:
             epoch: of the right to schedule.
         """
-        return sum([await self._fill(ruleset, epoch) for ruleset in self._rulesets])
+        made = sum([await self._fill(ruleset, epoch) for ruleset in self._rulesets])
+        try:
+            return made + await self._competitions.tick(epoch, slots=self._slots)
+        except StaleEpochError as error:
+            raise _DeposedError from error
 
     async def _fill(self, ruleset: str, epoch: int) -> int:
         game = parse_ruleset(ruleset)

@@ -17,6 +17,7 @@ from arena.accounts import ADMIN_FILE
 from arena.cli.connection import Arena, opened, settings_of
 from arena.cli.console import DataDir, RedisUrl, progress_console
 from arena.errors import InputError
+from arena.housekeeping import keep_house
 from arena.metrics import Metrics
 from arena.processes import PARENT, is_orphan, process_name, run_until_told, set_up_log
 from arena.queue.connection import connect
@@ -144,7 +145,7 @@ async def _schedule(settings: Settings, stopping: asyncio.Event, *, matches: int
             plan=lambda ruleset: ladder_plan(settings, ruleset),
             most_matches=matches,
         )
-        await Scheduler(
+        scheduler = Scheduler(
             arena.redis,
             store=arena.store,
             archive=arena.archive,
@@ -152,7 +153,15 @@ async def _schedule(settings: Settings, stopping: asyncio.Event, *, matches: int
             metrics_port=port,
             options=options,
             policy=arena.policy,
-        ).run(stopping)
+        )
+        async with asyncio.TaskGroup() as group:
+            keeping = group.create_task(
+                keep_house(
+                    arena.redis, queues=arena.queues, archive=arena.archive, settings=settings
+                )
+            )
+            await scheduler.run(stopping)
+            keeping.cancel()
         if is_orphan() and os.environ.get(EMBEDDED):
             await _end_server(arena)
 

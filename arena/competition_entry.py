@@ -1,0 +1,128 @@
+"""Who may enter a competition, and the moment when its entrants are settled for good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from arena.competition_records import CompetitionRecord, CompetitionRules, Seeding
+from arena.competitions.model import Competition
+from arena.errors import ArenaError, InputError, NotFoundError, PreconditionError
+from arena.ratings.elo import START
+from arena.store import BotState, VersionState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from arena.competition_store import CompetitionStore
+    from arena.queue.queues import Queues
+    from arena.store import Store
+
+_TRIES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """Entrants as they are at a moment.
+
+    Attributes:
+        versions: of those who can play, in order of seeding.
+        left_out: why the others cannot, by entry.
+    """
+
+    versions: tuple[str, ...]
+    left_out: dict[str, str]
+
+
+async def check_entry(entry: str, rules: CompetitionRules, store: Store) -> str:
+    """Return the version that an entry stands for today.
+
+    Args:
+        entry: a bot, which plays with the version that is active at the start, or one version.
+        rules: of the competition.
+        store: the registry.
+
+    Raises:
+        NotFoundError: there is no such bot or version.
+        PreconditionError: it cannot play in this competition.
+    """
+    name, _, number = entry.partition("@")
+    bot = await store.bot(name)
+    if bot.state is not BotState.ACTIVE:
+        raise PreconditionError(f"the bot {name} is {bot.state}", reason="BOT_NOT_ACTIVE")
+    version = await store.version(entry if number else bot.active_version)
+    if version.state is not VersionState.ACCEPTED:
+        raise PreconditionError(
+            f"the version {version.id} is {version.state}; only an accepted one plays",
+            reason="NOT_ACCEPTED",
+        )
+    if rules.ruleset not in version.rulesets:
+        raise PreconditionError(
+            f"{version.id} does not play {rules.ruleset}; it plays {', '.join(version.rulesets)}",
+            reason="RULESET_NOT_PLAYED",
+        )
+    return version.id
+
+
+async def freeze(
+    entries: Iterable[str], rules: CompetitionRules, *, store: Store, queues: Queues
+) -> Frozen:
+    """Return the versions that entries stand for, in order of seeding.
+
+    Args:
+        entries: bots and versions in the order in which they entered.
+        rules: of the competition.
+        store: the registry.
+        queues: whose ladder seeds them, when the rules say so.
+    """
+    versions: list[str] = []
+    left_out: dict[str, str] = {}
+    for entry in entries:
+        try:
+            version = await check_entry(entry, rules, store)
+        except (NotFoundError, PreconditionError) as error:
+            left_out[entry] = str(error)
+        else:
+            if version in versions:
+                left_out[entry] = f"{version} has entered twice"
+            else:
+                versions.append(version)
+    if rules.seeding is Seeding.RATING:
+        bots = [version.partition("@")[0] for version in versions]
+        ratings = await queues.ladder(rules.ruleset).ratings(bots)
+        # A stable sort: between equals who entered first is seeded first.
+        versions.sort(key=lambda version: -ratings.get(version.partition("@")[0], START))
+    return Frozen(tuple(versions), left_out)
+
+
+async def start(
+    competition: str, *, competitions: CompetitionStore, store: Store, queues: Queues
+) -> tuple[CompetitionRecord, Frozen]:
+    """Start a tournament: from now on its entrants and their versions are settled.
+
+    Args:
+        competition: a draft, or one that is open.
+        competitions: where it is.
+        store: the registry.
+        queues: its ladder is opened, if nobody did before.
+
+    Raises:
+        NotFoundError, PreconditionError: there is none, or it has started.
+        InputError: its format cannot be played by those who have entered.
+    """
+    for _ in range(_TRIES):
+        record = await competitions.get(competition)
+        entries, revision = await competitions.entries_and_revision(competition)
+        frozen = await freeze(entries, record.rules, store=store, queues=queues)
+        try:
+            Competition(competition, record.rules.format, frozen.versions, record.rules.options)
+        except InputError as error:
+            away = "".join(f"; left out {entry}: {why}" for entry, why in frozen.left_out.items())
+            raise InputError(f"{record.name} cannot start: {error}{away}") from error
+        await queues.open(record.rules.ruleset)
+        ends = await queues.ladder(record.rules.ruleset).ends()
+        if await competitions.start(
+            competition, [frozen.versions], cursor=ends.sequence, revision=revision
+        ):
+            return await competitions.get(competition), frozen
+    raise ArenaError(f"the entries of {competition} change too fast to start it")

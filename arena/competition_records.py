@@ -1,0 +1,386 @@
+"""What the arena keeps of a competition: its rules, who plays, how far it is, its results.
+
+A competition's id is ``t-NAME`` for a tournament and ``l-NAME.s3`` for a season of a league. Ids of
+matches begin with it, so a name has no dot. Every round's seed follows from one secret seed: the
+same seed and the same bots give the same matches, whoever schedules them, and however often.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from arena.competitions import league
+from arena.competitions.model import (
+    TIED,
+    WON,
+    Competition,
+    Format,
+    Options,
+    PlannedMatch,
+    PlayedMatch,
+)
+from arena.errors import InputError
+from arena.queue.models import Forfeits, Luck
+from referee.clock import TimeControl
+from referee.games import parse_ruleset
+from referee.match.boards import rotation_count
+from referee.outcome import ForfeitReason
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from arena.queue.entries import LoggedResult
+
+NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+TOURNAMENT, LEAGUE = "t", "l"
+_OF_MATCH: Final = re.compile(r"(t-[a-z0-9_-]+|l-[a-z0-9_-]+\.s\d+)\.")
+
+
+class CompetitionState(StrEnum):
+    """How far a competition has come."""
+
+    DRAFT = "draft"
+    """Operators enter bots."""
+    OPEN = "open"
+    """Owners enter their own bots, too."""
+    RUNNING = "running"
+    PAUSED = "paused"
+    """What is being played goes on, nothing else begins."""
+    ENDED = "ended"
+    CANCELLED = "cancelled"
+
+
+class Seeding(StrEnum):
+    """In which order entrants are seeded."""
+
+    RATING = "rating"
+    """By the ladder's rating at the start, the best first."""
+    GIVEN = "given"
+    """In the order in which they entered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompetitionRules:
+    """What is decided when a competition is created.
+
+    Attributes:
+        ruleset: canonical text.
+        format: how it finds its matches.
+        options: the format's; ``table_size`` is the game's number of entrants.
+        time_control: for example ``5+0.05``.
+        rated: whether its matches change the ladder's ratings; those between bots of one owner
+            never do.
+        weight: its share beside the ladder's other flows, 1..1000000.
+        seeding: the order of the entrants.
+        capacity: the most entrants; 0 for no bound.
+
+    Raises:
+        InputError: rules that cannot be played.
+    """
+
+    ruleset: str
+    format: Format
+    options: Options
+    time_control: str
+    rated: bool = False
+    weight: int = 1
+    seeding: Seeding = Seeding.RATING
+    capacity: int = 0
+
+    def __post_init__(self) -> None:
+        game = parse_ruleset(self.ruleset)
+        TimeControl.parse(self.time_control)
+        if game.entrants not in {2, 4}:
+            raise InputError(
+                f"competitions are for two or four entrants at a table; {self.ruleset} has "
+                f"{game.entrants}"
+            )
+        if self.options.table_size != game.entrants:
+            raise InputError(
+                f"{self.ruleset} seats {game.entrants} entrants, not {self.options.table_size}"
+            )
+        if not 1 <= self.weight <= 10**6 or self.capacity < 0:
+            raise InputError("a weight is 1 to 1000000, a capacity 0 or more")
+
+    @property
+    def rotations(self) -> int:
+        """Tables of a match."""
+        return rotation_count(parse_ruleset(self.ruleset))
+
+    def to_json(self) -> str:
+        """Return compact JSON."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return the rules that `to_json` wrote."""
+        values = json.loads(text)
+        values["format"], values["seeding"] = Format(values["format"]), Seeding(values["seeding"])
+        return cls(**values | {"options": Options(**values["options"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompetitionRecord:
+    """A competition as it stands in Redis.
+
+    Attributes:
+        id: ``t-NAME`` or ``l-NAME.s3``.
+        state: how far it has come.
+        rules: what was decided at its creation.
+        seed: 32 bytes that all rounds' seeds follow from; never told.
+        divisions: version ids by division in order of seeding, fixed at the start; a tournament has
+            one division.
+        gone: why entrants left after the start, by version.
+        cursor: the ladder's log is known to be folded in up to this sequence.
+        settled: whether an ended or cancelled competition has left the queue.
+        created_time, started_time, ended_time: UTC; None for what has not happened yet.
+        ranking: version ids by division, the best first; () before the end.
+    """
+
+    id: str
+    state: CompetitionState
+    rules: CompetitionRules
+    seed: bytes = field(repr=False)
+    divisions: tuple[tuple[str, ...], ...] = ()
+    gone: Mapping[str, str] = field(default_factory=dict)
+    cursor: int = 0
+    settled: bool = False
+    created_time: datetime
+    started_time: datetime | None = None
+    ended_time: datetime | None = None
+    ranking: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What people call it: ``cup``, ``main.s3``."""
+        return self.id.partition("-")[2]
+
+    @property
+    def flow(self) -> str:
+        """The flow of its matches: ``t:cup``, ``l:main``."""
+        kind, _, name = self.id.partition("-")
+        return f"{kind}:{name.partition('.')[0]}"
+
+    @property
+    def entrants(self) -> tuple[str, ...]:
+        """All version ids, division by division."""
+        return tuple(version for division in self.divisions for version in division)
+
+    @property
+    def competitions(self) -> list[Competition]:
+        """What is played: one competition a division."""
+        if self.id.startswith(f"{TOURNAMENT}-"):
+            return [
+                Competition(self.id, self.rules.format, entrants, self.rules.options)
+                for entrants in self.divisions
+            ]
+        name, _, number = self.id.rpartition(".s")
+        divisions = [list(division) for division in self.divisions]
+        return league.season(name, int(number), divisions, options=self.rules.options)
+
+    def round_seed(self, key: str) -> bytes:
+        """Return the seed of a round, 32 bytes; see `round_key`."""
+        return hmac.digest(self.seed, key.encode(), hashlib.sha256)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A round that has begun, as it is published.
+
+    Attributes:
+        key: see `round_key`.
+        commitment: SHA-256 of its seed, hex.
+        seed: hex; empty until the last match of the round has ended.
+        created_time: UTC.
+    """
+
+    key: str
+    commitment: str
+    seed: str
+    created_time: datetime
+
+
+def round_key(competition: str, match: PlannedMatch) -> str:
+    """Return the name of the round whose boards a match plays.
+
+    A match that decides a tie of an elimination gets boards that nobody has played.
+    """
+    return f"{competition}/{match.round}{'x' if match.id.endswith('x') else ''}"
+
+
+def competition_of(match_id: str) -> str | None:
+    """Return the id of the competition that a match is of; None when it is of none."""
+    found = _OF_MATCH.match(match_id)
+    return None if found is None else found[1]
+
+
+def round_number(key: str) -> tuple[str, int]:
+    """Return the competition and the number of the round that a key names."""
+    competition, _, number = key.partition("/")
+    return competition, int(number.removesuffix("x"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompetitionResult:
+    """A result as the competition counts it.
+
+    Attributes:
+        match_id: the match.
+        round: key of its round, see `round_key`.
+        entrants: version ids in the planned order.
+        pair_scores: of the pairs i < j in lexicographic order, in millionths.
+        sets: as `arena.queue.models.MatchResult.sets`; () for a walkover.
+        games: how many were played; 0 for a walkover.
+        forfeits: who forfeited how many games, and why.
+        points: sum of points by entrant over the games that nobody forfeited; may be empty.
+        played: how long the match took.
+        luck: what the games say about luck and seats.
+        substituted: places of entrants that had left and whose seats a house bot played; they
+            count as last.
+        time: when it was committed, UTC; None for a walkover.
+    """
+
+    match_id: str
+    round: str
+    entrants: tuple[str, ...]
+    pair_scores: tuple[int, ...]
+    sets: tuple[int, ...] = ()
+    games: int = 0
+    forfeits: tuple[Forfeits, ...] = ()
+    points: tuple[int, ...] = ()
+    played: timedelta = timedelta(0)
+    luck: Luck | None = None
+    substituted: tuple[int, ...] = ()
+    time: datetime | None = None
+
+    @property
+    def is_walkover(self) -> bool:
+        """Whether nothing was played."""
+        return self.games == 0
+
+    @classmethod
+    def walkover(cls, match: PlannedMatch, gone: Collection[str], *, within: str) -> Self:
+        """Return the result of a match that is not played: who has left, loses.
+
+        Args:
+            match: of a tournament or of a season's division.
+            gone: versions that have left.
+            within: its id.
+        """
+        here = [version not in gone for version in match.entrants]
+        scores = [
+            TIED if here[i] == here[j] else WON if here[i] else 0
+            for i, j in combinations(range(len(here)), 2)
+        ]
+        return cls(
+            match_id=match.id,
+            round=round_key(within, match),
+            entrants=match.entrants,
+            pair_scores=tuple(scores),
+        )
+
+    @classmethod
+    def of(cls, match: PlannedMatch, logged: LoggedResult, *, within: str) -> Self:
+        """Return what the log's result means for a planned match."""
+        away = [i for i, pair in enumerate(zip(match.entrants, logged.entrants, strict=True))
+                if pair[0] != pair[1]]  # fmt: skip
+        result = cls(
+            match_id=match.id,
+            round=round_key(within, match),
+            entrants=match.entrants,
+            pair_scores=logged.pair_scores,
+            sets=logged.sets,
+            games=logged.games,
+            forfeits=logged.forfeits,
+            points=logged.points,
+            played=logged.played,
+            luck=logged.luck,
+            time=logged.time,
+        )
+        return result._with_last(away) if away else result
+
+    def _with_last(self, away: list[int]) -> Self:
+        pairs = list(combinations(range(len(self.entrants)), 2))
+        boards = len(self.sets) // len(pairs)
+        most = 2 * self.games // boards if boards else 0
+        return replace(
+            self,
+            pair_scores=tuple(
+                _against(score, pair, away, most=WON)
+                for pair, score in zip(pairs, self.pair_scores, strict=True)
+            ),
+            sets=tuple(
+                _against(half, pairs[at % len(pairs)], away, most=most)
+                for at, half in enumerate(self.sets)
+            ),
+            forfeits=tuple(each for each in self.forfeits if each.entrant not in away),
+            points=(),
+            substituted=tuple(away),
+        )
+
+    @property
+    def match(self) -> PlayedMatch:
+        """The result as the formats read it."""
+        count = len(self.entrants)
+        rows = [[0] * count for _ in range(count)]
+        for (i, j), score in zip(combinations(range(count), 2), self.pair_scores, strict=True):
+            rows[i][j], rows[j][i] = score, WON - score
+        return PlayedMatch(self.match_id, tuple(map(tuple, rows)))
+
+    def to_json(self) -> str:
+        """Return compact JSON, what is empty left out."""
+        values: dict[str, Any] = {
+            "round": self.round,
+            "entrants": self.entrants,
+            "pair_scores": self.pair_scores,
+            "sets": self.sets,
+            "games": self.games,
+            "forfeits": [(each.entrant, each.reason, each.games) for each in self.forfeits],
+            "points": self.points,
+            "played_ms": round(self.played / timedelta(milliseconds=1)),
+            "luck": None if self.luck is None else self.luck.numbers,
+            "substituted": self.substituted,
+            "time": None if self.time is None else self.time.isoformat(),
+        }
+        used = {key: value for key, value in values.items() if value}
+        return json.dumps(used, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, match_id: str, text: str | bytes) -> Self:
+        """Return the result that `to_json` wrote."""
+        values = json.loads(text)
+        return cls(
+            match_id=match_id,
+            round=values["round"],
+            entrants=tuple(values["entrants"]),
+            pair_scores=tuple(values["pair_scores"]),
+            sets=tuple(values.get("sets", ())),
+            games=values.get("games", 0),
+            forfeits=tuple(
+                Forfeits(entrant, ForfeitReason(reason), games)
+                for entrant, reason, games in values.get("forfeits", ())
+            ),
+            points=tuple(values.get("points", ())),
+            played=timedelta(milliseconds=values.get("played_ms", 0)),
+            luck=Luck(*values["luck"]) if "luck" in values else None,
+            substituted=tuple(values.get("substituted", ())),
+            time=datetime.fromisoformat(values["time"]) if "time" in values else None,
+        )
+
+
+def _against(score: int, pair: tuple[int, int], away: list[int], *, most: int) -> int:
+    """Return a pair's score with those who are away last, and equal among themselves."""
+    first, second = (entrant in away for entrant in pair)
+    if first and second:
+        return most // 2
+    if first or second:
+        return 0 if first else most
+    return score

@@ -1,0 +1,410 @@
+"""Competitions in Redis: every change is one atomic step, and may be repeated.
+
+The keys of a competition carry its tag, ``{c:t-cup}:...``: ``meta`` (rules, state, divisions, how
+far the ladder's log is folded in), ``entries`` (who enters, before the start), ``gone`` (who left
+after it), ``results`` (by match) and ``rounds`` (commitments and seeds). A set names them all.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from arena.competition_records import (
+    NAME,
+    CompetitionRecord,
+    CompetitionResult,
+    CompetitionRules,
+    CompetitionState,
+    Round,
+    competition_of,
+)
+from arena.errors import ArenaError, InputError, NotFoundError, PreconditionError
+from arena.queue.keys import arena_key
+from arena.transitions import Transitions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from redis.asyncio import Redis
+
+_INDEX: Final = arena_key("competitions")
+_FOLDED: Final = 200
+"""Results folded in one step."""
+
+_OPEN: Final = (CompetitionState.DRAFT, CompetitionState.OPEN)
+_UNDER_WAY: Final = (CompetitionState.RUNNING, CompetitionState.PAUSED)
+
+
+class StaleEpochError(ArenaError):
+    """Another scheduler has become active."""
+
+
+def competition_key(competition: str, part: str) -> str:
+    """Return the key of a part of a competition or a league."""
+    return f"{{c:{competition}}}:{part}"
+
+
+def checked_name(name: str) -> str:
+    """Return a name that a competition may have.
+
+    Raises:
+        InputError: it may not.
+    """
+    if not NAME.fullmatch(name):
+        raise InputError(f"{name!r} is no competition's name; possible: {NAME.pattern}")
+    return name
+
+
+class CompetitionStore:
+    """All competitions.
+
+    Args:
+        redis: a client made by `arena.queue.connection.connect`.
+    """
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+        self._bound: dict[str, Transitions] = {}
+
+    async def _run(self, competition: str, name: str, *arguments: str | bytes | int) -> str | None:
+        """Run a transition; None when there is no such competition."""
+        if competition not in self._bound:
+            self._bound[competition] = Transitions(
+                self._redis, lambda part: competition_key(competition, part)
+            )
+        answer = await self._bound[competition].run(f"competition_{name}", *arguments)
+        return None if answer is None else answer.decode()
+
+    # Creating and reading.
+
+    async def create(  # noqa: PLR0913 -- what a competition begins with
+        self,
+        competition: str,
+        rules: CompetitionRules,
+        *,
+        state: CompetitionState = CompetitionState.DRAFT,
+        seed: bytes | None = None,
+        divisions: Sequence[Sequence[str]] = (),
+        cursor: int = 0,
+    ) -> bool:
+        """Create a competition; False when there is one of this id, which stays as it is.
+
+        Args:
+            competition: ``t-NAME`` or ``l-NAME.s3``.
+            rules: what is played.
+            state: draft, open, or running with its divisions.
+            seed: 32 bytes that the rounds' seeds follow from; None for random ones.
+            divisions: version ids, for one that is running at once.
+            cursor: of a running one: the ladder's sequence before any of its matches.
+        """
+        fields: dict[str, str] = {
+            "rules": rules.to_json(),
+            "state": state,
+            "seed": (secrets.token_bytes(32) if seed is None else seed).hex(),
+            "created": _now(),
+        }
+        if divisions:
+            fields |= _beginning(divisions, cursor)
+        # The index may name what does not exist yet, never the other way round.
+        await self._redis.sadd(_INDEX, competition)
+        pairs = [each for pair in fields.items() for each in pair]
+        return await self._run(competition, "create", *pairs) == "created"
+
+    async def ids(self) -> list[str]:
+        """Return the ids of all competitions, sorted."""
+        members: Any = await self._redis.smembers(_INDEX)
+        return sorted(member.decode() for member in members)
+
+    async def unsettled(self) -> list[str]:
+        """Return the ids of those whose matches may be in a queue."""
+        ids = await self.ids()
+        pipe = self._redis.pipeline(transaction=False)
+        for each in ids:
+            pipe.hmget(competition_key(each, "meta"), ["state", "settled"])
+        found = zip(ids, await pipe.execute(), strict=True)
+        idle = {None, *(each.encode() for each in _OPEN)}
+        return [each for each, (state, settled) in found if state not in idle and not settled]
+
+    async def find(self, competition: str) -> CompetitionRecord | None:
+        """Return a competition, None when there is none of this id."""
+        pipe = self._redis.pipeline(transaction=False)
+        pipe.hgetall(competition_key(competition, "meta"))
+        pipe.hgetall(competition_key(competition, "gone"))
+        meta, gone = map(_texts, await pipe.execute())
+        return _record(competition, meta, gone) if meta else None
+
+    async def get(self, competition: str) -> CompetitionRecord:
+        """Return a competition.
+
+        Raises:
+            NotFoundError: there is none of this id.
+        """
+        found = await self.find(competition)
+        if found is None:
+            raise _none(competition)
+        return found
+
+    async def all(self) -> list[CompetitionRecord]:
+        """Return all competitions by id."""
+        found = [await self.find(each) for each in await self.ids()]
+        return [each for each in found if each is not None]
+
+    async def entries(self, competition: str) -> list[str]:
+        """Return who has entered, bots or versions, in the order of entry."""
+        return (await self.entries_and_revision(competition))[0]
+
+    async def entries_and_revision(self, competition: str) -> tuple[list[str], int]:
+        """Return who has entered, and a number that changes whenever that does."""
+        pipe = self._redis.pipeline(transaction=True)
+        pipe.hgetall(competition_key(competition, "entries"))
+        pipe.hget(competition_key(competition, "meta"), "revision")
+        entries, revision = await pipe.execute()
+        order = sorted((int(number), entry.decode()) for entry, number in entries.items())
+        return [entry for _, entry in order], int(revision or 0)
+
+    async def results(self, competition: str) -> dict[str, CompetitionResult]:
+        """Return all results by match."""
+        rows: Any = await self._redis.hgetall(competition_key(competition, "results"))
+        return {
+            match.decode(): CompetitionResult.from_json(match.decode(), text)
+            for match, text in rows.items()
+        }
+
+    async def rounds(self, competition: str) -> dict[str, Round]:
+        """Return the rounds that have begun, by key."""
+        rows = _texts(await self._redis.hgetall(competition_key(competition, "rounds")))
+        rounds = {}
+        for key, line in rows.items():
+            commitment, seed, time = line.split(" ", 2)
+            shown = "" if seed == "-" else seed
+            rounds[key] = Round(key, commitment, shown, datetime.fromisoformat(time))
+        return rounds
+
+    async def is_sealed(self, match_id: str) -> bool:
+        """Return whether a match's boards are still to be played by others of its round.
+
+        Replays and logs of such a match must not be shown. False for a match of no competition.
+        """
+        competition = competition_of(match_id)
+        if competition is None:
+            return False
+        text = await self._redis.hget(competition_key(competition, "results"), match_id)
+        if text is None:
+            return await self._redis.exists(competition_key(competition, "meta")) == 1
+        key = CompetitionResult.from_json(match_id, text).round
+        found = (await self.rounds(competition)).get(key)
+        return found is not None and not found.seed
+
+    # What operators and owners do.
+
+    async def enter(self, competition: str, entry: str, *, as_operator: bool) -> bool:
+        """Enter a bot, or a version of one, before the start; False when it was entered before.
+
+        Raises:
+            NotFoundError: there is no such competition.
+            PreconditionError: it takes no entries, or no more.
+        """
+        record = await self.get(competition)
+        states = _OPEN if as_operator else (CompetitionState.OPEN,)
+        answer = await self._run(competition, "enter", entry, record.rules.capacity, *states)
+        if answer == "full":
+            raise PreconditionError(
+                f"{record.name} has all of its {record.rules.capacity} entrants", reason="FULL"
+            )
+        if answer not in {"entered", "already"}:
+            raise PreconditionError(
+                f"{record.name} is {answer} and takes no entries", reason="NOT_OPEN"
+            )
+        return answer == "entered"
+
+    async def leave(self, competition: str, bot: str, *, reason: str = "withdrawn") -> str:
+        """Take a bot out; after the start its matches that are not played count as lost.
+
+        Args:
+            competition: what it leaves.
+            bot: as it was entered, a bot or a version.
+            reason: in a word.
+
+        Returns:
+            ``left`` before the start, ``withdrawn`` after it.
+
+        Raises:
+            NotFoundError: there is no such competition, or the bot is not in it.
+            PreconditionError: it has ended.
+        """
+        record = await self.get(competition)
+        version = next((v for v in record.entrants if bot in {v, v.partition("@")[0]}), "")
+        if not version and record.state in _UNDER_WAY:
+            raise NotFoundError(f"{bot} is not in {record.name}")
+        answer = await self._run(competition, "leave", bot, version or bot, reason)
+        if answer == "absent":
+            raise NotFoundError(f"{bot} is not in {record.name}")
+        if answer not in {"left", "withdrawn"}:
+            raise PreconditionError(f"{record.name} is {answer}", reason="ENDED")
+        return str(answer)
+
+    async def open(self, competition: str) -> None:
+        """Let owners enter their bots; a second time changes nothing."""
+        await self._moved(competition, CompetitionState.OPEN, _OPEN)
+
+    async def start(
+        self, competition: str, divisions: Sequence[Sequence[str]], *, cursor: int, revision: int
+    ) -> bool:
+        """Begin, with these entrants for good; False when the entries have changed meanwhile.
+
+        Args:
+            competition: a draft, or an open one.
+            divisions: version ids in order of seeding.
+            cursor: the ladder's sequence, as it was before the start.
+            revision: of the entries that the divisions were made of.
+
+        Raises:
+            NotFoundError, PreconditionError: as for `pause`.
+        """
+        fields = _beginning(divisions, cursor)
+        answer = await self._moved(
+            competition, CompetitionState.RUNNING, _OPEN, revision=str(revision), fields=fields
+        )
+        return answer == "moved"
+
+    async def pause(self, competition: str) -> None:
+        """Begin no more matches until it is resumed.
+
+        Raises:
+            NotFoundError: there is no such competition.
+            PreconditionError: its state forbids it.
+        """
+        await self._moved(competition, CompetitionState.PAUSED, _UNDER_WAY)
+
+    async def resume(self, competition: str) -> None:
+        """Go on; raises as `pause`."""
+        await self._moved(competition, CompetitionState.RUNNING, _UNDER_WAY)
+
+    async def cancel(self, competition: str) -> None:
+        """End it without a winner; raises as `pause`."""
+        states = (*_OPEN, *_UNDER_WAY)
+        cancelled = CompetitionState.CANCELLED
+        await self._moved(competition, cancelled, states, fields={"ended": _now()})
+
+    async def _moved(  # noqa: PLR0913 -- one argument for each thing that may be checked or set
+        self,
+        competition: str,
+        to: CompetitionState,
+        states: Iterable[CompetitionState],
+        *,
+        revision: str = "",
+        epoch: str = "",
+        fields: Mapping[str, str] | None = None,
+    ) -> str:
+        pairs = [each for pair in (fields or {}).items() for each in pair]
+        old = list(states)
+        answer = await self._run(competition, "move", epoch, revision, to, len(old), *old, *pairs)
+        if answer is None:
+            raise _none(competition)
+        if answer == "stale_epoch":
+            raise StaleEpochError(f"epoch {epoch} is over")
+        if answer not in {"moved", "revised"}:
+            name = competition.partition("-")[2]
+            raise PreconditionError(f"{name} is {answer}; it cannot become {to}", reason="STATE")
+        return answer
+
+    # What the active scheduler does.
+
+    async def fold(
+        self, competition: str, results: Sequence[CompetitionResult], *, cursor: int, epoch: int
+    ) -> bool:
+        """Note results for good, and how far the log is folded in; False when it is not running.
+
+        Raises:
+            StaleEpochError: another scheduler has become active.
+        """
+        starts = range(0, max(1, len(results)), _FOLDED)
+        for start in starts:
+            batch = results[start : start + _FOLDED]
+            pairs = [text for each in batch for text in (each.match_id, each.to_json())]
+            known = cursor if start == starts[-1] else 0
+            answer = await self._run(competition, "fold", epoch, known, *pairs)
+            if answer == "stale_epoch":
+                raise StaleEpochError(f"epoch {epoch} is over")
+            if answer != "folded":
+                return False
+        return True
+
+    async def note_rounds(
+        self, competition: str, rounds: Mapping[str, tuple[str, bytes | None]], *, epoch: int
+    ) -> None:
+        """Publish the commitments of rounds, and the seeds of those that have ended.
+
+        Args:
+            competition: whose.
+            rounds: commitment, and seed where it is to be told, by key.
+            epoch: of the scheduler.
+
+        Raises:
+            StaleEpochError: another scheduler has become active.
+        """
+        rows = [
+            text
+            for key, (commitment, seed) in rounds.items()
+            for text in (key, commitment, "-" if seed is None else seed.hex())
+        ]
+        if rows and await self._run(competition, "rounds", epoch, _now(), *rows) != "noted":
+            raise StaleEpochError(f"epoch {epoch} is over")
+
+    async def end(self, competition: str, ranking: Sequence[Sequence[str]], *, epoch: int) -> None:
+        """Note that all has been played, and who came where; raises as `fold` and `pause`."""
+        fields = {"ended": _now(), "ranking": json.dumps(ranking)}
+        states = (*_UNDER_WAY, CompetitionState.ENDED)
+        ended = CompetitionState.ENDED
+        await self._moved(competition, ended, states, epoch=str(epoch), fields=fields)
+
+    async def settle(self, competition: str) -> None:
+        """Note that nothing of a competition is in any queue."""
+        await self._redis.hset(competition_key(competition, "meta"), "settled", "1")
+
+
+def _beginning(divisions: Sequence[Sequence[str]], cursor: int) -> dict[str, str]:
+    return {"divisions": json.dumps(divisions), "cursor": str(cursor), "started": _now()}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _none(competition: str) -> NotFoundError:
+    kind, _, name = competition.partition("-")
+    noun = "tournament" if kind == "t" else "league's season"
+    return NotFoundError(f"there is no {noun} {name}")
+
+
+def _texts(rows: Mapping[Any, Any]) -> dict[str, str]:
+    return {key.decode(): value.decode() for key, value in rows.items()}
+
+
+def _record(
+    competition: str, meta: Mapping[str, str], gone: Mapping[str, str]
+) -> CompetitionRecord:
+    times = {
+        f"{name}_time": datetime.fromisoformat(meta[name]) if name in meta else None
+        for name in ("started", "ended")
+    }
+    return CompetitionRecord(
+        id=competition,
+        state=CompetitionState(meta["state"]),
+        rules=CompetitionRules.from_json(meta["rules"]),
+        seed=bytes.fromhex(meta["seed"]),
+        divisions=_lists(meta.get("divisions", "[]")),
+        gone=gone,
+        cursor=int(meta.get("cursor", 0)),
+        settled="settled" in meta,
+        created_time=datetime.fromisoformat(meta["created"]),
+        ranking=_lists(meta.get("ranking", "[]")),
+        **times,
+    )
+
+
+def _lists(text: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(each) for each in json.loads(text))

@@ -1,0 +1,225 @@
+"""Plays competitions on the real queue, ladder and store, but without processes of bots.
+
+Who wins follows from the bots' strengths, the match's seed and its entrants alone, as it does with
+real bots that use nothing but the seeds that they are given.
+"""
+
+import hashlib
+import json
+import math
+import random
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from redis.asyncio import Redis
+
+from arena import competition_entry
+from arena.competition_records import CompetitionRecord, CompetitionRules, CompetitionState
+from arena.competition_runner import CompetitionRunner
+from arena.competition_store import CompetitionStore
+from arena.competitions.model import Format, Options
+from arena.queue.leadership import Leadership
+from arena.queue.models import Lease, Luck, MatchResult, MatchSpec
+from arena.queue.queues import Queues
+from arena.ratings.elo import scores_from_places
+from arena.store import BotState, Store
+from referee.games import parse_ruleset
+from referee.outcome import Termination
+
+SEED = hashlib.sha256(b"cup").digest()
+LONG = timedelta(seconds=60)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a bot's folder would say."""
+
+    name: str
+    rulesets: tuple[str, ...]
+    command: tuple[str, ...] = ("python", "bot.py")
+    parallel_games: int = 0
+
+
+class Folders:
+    """Stands for the archive and the folders: a bot's path is its name."""
+
+    def __init__(self, rulesets: tuple[str, ...]) -> None:
+        self._rulesets = rulesets
+
+    def put_bot(self, folder: Path) -> str:
+        """Return a digest of the path."""
+        return hashlib.sha256(str(folder).encode()).hexdigest()
+
+    def load(self, folder: Path) -> Facts:
+        """Return what the bot of the path would say of itself."""
+        return Facts(folder.parts[0], self._rulesets)
+
+
+class Hall:
+    """A scheduler's competitions, a registry and a worker that plays in no time.
+
+    Args:
+        redis: a client of an empty server.
+        slots: tables that the worker would have.
+    """
+
+    def __init__(self, redis: Redis, *, slots: int = 8) -> None:
+        self.redis = redis
+        self.slots = slots
+        self.queues = Queues(redis)
+        folders = Folders(("quasenbo", "pese-katesh"))
+        self.store = Store(redis, folders, load=folders.load)
+        self.competitions = CompetitionStore(redis)
+        self.runner = self.new_runner()
+        self.epoch = 0
+        self.strengths: dict[str, float] = {}
+        self.played: list[MatchSpec] = []
+
+    def new_runner(self, **options: Any) -> CompetitionRunner:
+        """Return what another scheduler would drive competitions with."""
+        runner = CompetitionRunner(self.redis, queues=self.queues, store=self.store, **options)
+        self.runner = runner
+        return runner
+
+    async def lead(self) -> None:
+        """Become the active scheduler, with a new epoch."""
+        leadership = Leadership(self.redis, secrets.token_hex(16))
+        epoch = await leadership.acquire(duration=timedelta(milliseconds=1))
+        while epoch is None:
+            epoch = await leadership.acquire(duration=timedelta(milliseconds=1))
+        self.epoch = epoch
+
+    async def add_bots(self, names: Iterable[str], *, owner: str = "", house: bool = False) -> None:
+        """Register bots, the first the strongest, 60 Elo between neighbours.
+
+        Without an owner, each belongs to one of its own.
+        """
+        for number, name in enumerate(names):
+            await self.store.add_owner(owner or name)
+            await self.store.add_folder(Path(name), owner=owner or name, house=house)
+            self.strengths[name] = -60.0 * number
+            for ruleset in ("quasenbo", "pese-katesh"):
+                await self.queues.open(ruleset)
+                await self.queues.ladder(ruleset).enter(name)
+
+    async def create(self, bots: Sequence[str], format: Format, **facts: Any) -> CompetitionRecord:  # noqa: A002 -- the rules' own word
+        """Create a tournament of these bots, seeded as given, and start it."""
+        name = facts.pop("name", "cup")
+        options = facts.pop("options", {})
+        ruleset = facts.setdefault("ruleset", "quasenbo")
+        size = parse_ruleset(ruleset).entrants
+        rules = CompetitionRules(
+            format=format,
+            options=Options(**{"table_size": size, "boards": 8, "lot": "lot", **options}),
+            time_control="5",
+            **{"seeding": "given", **facts},
+        )
+        await self.competitions.create(f"t-{name}", rules, seed=SEED)
+        for bot in bots:
+            await self.competitions.enter(f"t-{name}", bot, as_operator=True)
+        record, _ = await competition_entry.start(
+            f"t-{name}",
+            competitions=self.competitions,
+            store=self.store,
+            queues=self.queues,
+        )
+        return record
+
+    async def tick(self) -> int:
+        """Let the runner look at everything and queue what comes next."""
+        if not self.epoch:
+            await self.lead()
+        self.runner._looked = 0.0
+        return await self.runner.tick(self.epoch, slots=self.slots)
+
+    async def lease(self) -> Lease | None:
+        """Take the next match of any ladder."""
+        return await self.queues.lease("w", token=secrets.token_hex(16), duration=LONG)
+
+    async def play(self, *, most: int = 10**9) -> int:
+        """Play what is queued; return how many matches."""
+        count = 0
+        while count < most and (lease := await self.lease()) is not None:
+            await self.commit(lease)
+            count += 1
+        return count
+
+    async def commit(self, lease: Lease) -> None:
+        """Commit what comes of a match."""
+        self.played.append(lease.spec)
+        queue = self.queues.queue(lease.spec.ruleset)
+        await queue.commit(lease, outcome(lease.spec, self.strengths))
+
+    async def state(self, competition: str = "t-cup") -> CompetitionState:
+        """Return how far a competition is."""
+        return (await self.competitions.get(competition)).state
+
+    async def run(self, competition: str = "t-cup", *, rounds: int = 10_000) -> CompetitionRecord:
+        """Play a competition to its end."""
+        for _ in range(rounds):
+            await self.tick()
+            record = await self.competitions.get(competition)
+            if record.state in {CompetitionState.ENDED, CompetitionState.CANCELLED}:
+                return record
+            await self.play()
+        raise AssertionError(f"{competition} never ended")
+
+    async def suspend(self, bot: str, state: BotState = BotState.SUSPENDED) -> None:
+        """Suspend or retire a bot, as the commands do."""
+        await self.store.set_state(bot, state)
+        for ruleset in ("quasenbo", "pese-katesh"):
+            await self.queues.queue(ruleset).cancel_bot(bot)
+
+
+def outcome(spec: MatchSpec, strengths: dict[str, float]) -> MatchResult:
+    """Return a result that follows from seed, entrants and strengths."""
+    rotations = spec.cost // spec.boards
+    boards = [_places(spec, strengths, board, rotations) for board in range(spec.boards)]
+    places = [game for board in boards for game in board]
+    scores = scores_from_places(places)
+    text = json.dumps([spec.seed.hex(), spec.entrants, spec.boards])
+    pairs = list(combinations(range(len(spec.entrants)), 2))
+    halves = [[sum(_half(game[0], other) for other in game[1:]) for game in b] for b in boards]
+    return MatchResult(
+        scores=tuple(map(tuple, scores)),
+        digest=hashlib.sha256(text.encode()).digest(),
+        terminations=Counter({Termination.FINISHED: len(places)}),
+        sets=tuple(
+            sum(_half(game[i], game[j]) for game in board) for board in boards for i, j in pairs
+        ),
+        luck=Luck(
+            first_seat=len(places),
+            first_seat_most=2 * len(places),
+            sets=len(boards),
+            rotations=rotations,
+            total=sum(map(sum, halves)),
+            squares=sum(half**2 for board in halves for half in board),
+            set_squares=sum(sum(board) ** 2 for board in halves),
+        ),
+        played=timedelta(seconds=1),
+    )
+
+
+def _places(
+    spec: MatchSpec, strengths: dict[str, float], board: int, rotations: int
+) -> list[list[int]]:
+    games = []
+    for rotation in range(rotations):
+        values = []
+        for version in spec.entrants:
+            text = f"{spec.seed.hex()} {board} {rotation} {version}"
+            drawn = random.Random(text).random()
+            gumbel = -math.log(-math.log(drawn)) * 400 / math.log(10)
+            values.append(strengths[version.partition("@")[0]] + gumbel)
+        games.append([sum(other > value for other in values) for value in values])
+    return games
+
+
+def _half(place: int, other: int) -> int:
+    return 2 * (place < other) + (place == other)
