@@ -1,0 +1,65 @@
+"""Keeps what is stored within its bounds: old results to the archive, old replays and logs away."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+from redis.exceptions import RedisError
+
+from arena.errors import ArenaError
+from arena.queue.keys import arena_key
+from arena.queue.retention import archive_old
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+    from arena.archive import Archive
+    from arena.config import Settings
+    from arena.queue.queues import Queues
+
+PERIOD: Final = timedelta(minutes=5)
+_TURN: Final = arena_key("housekeeping")
+
+
+async def keep_house(
+    redis: Redis,
+    *,
+    queues: Queues,
+    archive: Archive,
+    settings: Settings,
+    period: timedelta = PERIOD,
+) -> None:
+    """Look after the bounds until cancelled; of several processes one does it in each period.
+
+    Args:
+        redis: a client made by `arena.queue.connection.connect`.
+        queues: every ladder.
+        archive: where replays, logs and old results are.
+        settings: the bounds.
+        period: between two looks.
+    """
+    log: Any = structlog.get_logger()
+    while True:
+        try:
+            if await redis.set(_TURN, "1", nx=True, px=period):
+                await tidy(queues, archive, settings)
+        except (RedisError, ArenaError, OSError) as error:
+            log.warning("housekeeping failed", error=str(error))
+        await asyncio.sleep(period.total_seconds() / 2)
+
+
+async def tidy(queues: Queues, archive: Archive, settings: Settings) -> None:
+    """Archive results beyond what Redis keeps, and remove the oldest files beyond the bounds."""
+    log: Any = structlog.get_logger()
+    for ruleset in await queues.rulesets():
+        moved = await archive_old(queues.ladder(ruleset), archive, keep=settings.log_keep)
+        if moved:
+            log.info("results archived", ruleset=ruleset, entries=moved)
+    for kind, bound in (("replays", settings.replay_bytes), ("logs", settings.log_bytes)):
+        if bound:
+            removed = await asyncio.to_thread(archive.prune, kind, keep_bytes=bound)
+            if removed:
+                log.info("files removed", kind=kind, files=removed)
