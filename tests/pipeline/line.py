@@ -107,11 +107,8 @@ class Line:
 
     async def told(self) -> list[str]:
         """Return the kinds of the events that wait to be posted, sorted."""
-        bodies = await self.redis.hvals("{arena}:event-bodies")
-        kinds = [
-            kind for body in bodies for kind in EventKind if f'"kind":"{kind}"' in body.decode()
-        ]
-        return sorted(kinds)
+        bodies: Any = await self.redis.hvals("{arena}:event-bodies")
+        return sorted(json.loads(body)["kind"] for body in bodies)
 
     def bot(self, code: str = HONEST, *lines: str, **facts: str) -> Path:
         """Write the folder of a bot; each call makes a new one."""
