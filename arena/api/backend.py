@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from arena.accounts import Accounts, Scope
 from arena.api.gate import has_scope, owner
-from arena.errors import DeniedError, NotFoundError
+from arena.competition_store import CompetitionStore
+from arena.errors import DeniedError, NotFoundError, PreconditionError
 from arena.limits import Limits, OwnerLimits
 from arena.queue.models import Phase
 from arena.versions import Submissions
@@ -41,6 +42,7 @@ class Backend:
         limits: what owners may do.
         submissions: takes archives in.
         webhooks: where owners hear of what happens.
+        competitions: tournaments and league seasons.
     """
 
     settings: Settings
@@ -52,6 +54,7 @@ class Backend:
     limits: Limits
     submissions: Submissions
     webhooks: Webhooks
+    competitions: CompetitionStore
 
     async def ruleset(self, text: str) -> str:
         """Return the canonical text of a ladder's ruleset.
@@ -87,6 +90,7 @@ class Backend:
             limits=Limits(redis, limits),
             submissions=Submissions(redis, store, archive, load=load_bot_folder),
             webhooks=Webhooks(redis, allows_http=settings.webhook_http),
+            competitions=CompetitionStore(redis),
         )
 
     async def own_bot(self, name: str) -> Bot:
@@ -115,6 +119,19 @@ class Backend:
             return await self.store.bot(name)
         except NotFoundError:
             return None
+
+    async def require_unsealed(self, match_id: str) -> None:
+        """Refuse what would tell cards that others of a competition's round have yet to see.
+
+        Raises:
+            PreconditionError: the match's round goes on.
+        """
+        if await self.competitions.is_sealed(match_id):
+            raise PreconditionError(
+                f"the boards of {match_id} are still being played by others of its round; wait "
+                "until its last match has ended",
+                reason="SEALED",
+            )
 
     async def is_open(self, challenge: str) -> bool | None:
         """Return where a challenge stands, for `arena.limits`; it is named ``RULESET ID``."""

@@ -84,6 +84,7 @@ class MatchCalls:
     ) -> AsyncIterator[matches_pb2.GetReplayResponse]:
         """Stream the file of a replay."""
         ruleset = await self._replay_ruleset(request)
+        await self._backend.require_unsealed(request.match)
         data = await asyncio.to_thread(self._backend.archive.get_replay, ruleset, request.match)
         for start in range(0, len(data), CHUNK):
             yield matches_pb2.GetReplayResponse(chunk=data[start : start + CHUNK])
@@ -118,6 +119,7 @@ class MatchCalls:
                 f"no bot of yours played in {request.match}; what a bot prints is its owner's",
                 reason="NOT_YOUR_BOT",
             )
+        await self._backend.require_unsealed(request.match)
         for process in _processes(ruleset, result, own):
             async for text in self._log(ruleset, result.match_id, process):
                 yield matches_pb2.GetMatchLogResponse(process=process, text=text)

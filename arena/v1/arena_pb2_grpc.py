@@ -391,14 +391,14 @@ class ArenaServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetReplay(self, request, context):
-        """Streams the file of the replay of a match that has ended.
+        """Streams the file of the replay of a match that has ended; in a competition, whose round has.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetMatchLog(self, request, context):
-        """Streams what the caller's own bots printed in a match that has ended.
+        """Streams what the caller's own bots printed in a match that has ended; likewise.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -96,9 +96,9 @@ class ArenaServiceStub:
     WatchMatches: _grpc.UnaryStreamMultiCallable[_matches_pb2.WatchMatchesRequest, _matches_pb2.WatchMatchesResponse]
     """Streams the results of a ladder as they are committed."""
     GetReplay: _grpc.UnaryStreamMultiCallable[_matches_pb2.GetReplayRequest, _matches_pb2.GetReplayResponse]
-    """Streams the file of the replay of a match that has ended."""
+    """Streams the file of the replay of a match that has ended; in a competition, whose round has."""
     GetMatchLog: _grpc.UnaryStreamMultiCallable[_matches_pb2.GetMatchLogRequest, _matches_pb2.GetMatchLogResponse]
-    """Streams what the caller's own bots printed in a match that has ended."""
+    """Streams what the caller's own bots printed in a match that has ended; likewise."""
     AnnulMatch: _grpc.UnaryUnaryMultiCallable[_operations_pb2.AnnulMatchRequest, _operations_pb2.AnnulMatchResponse]
     """Takes a match out of the ratings; for operators."""
     RetryMatch: _grpc.UnaryUnaryMultiCallable[_operations_pb2.RetryMatchRequest, _operations_pb2.RetryMatchResponse]
@@ -174,9 +174,9 @@ class ArenaServiceAsyncStub(ArenaServiceStub):
     WatchMatches: _aio.UnaryStreamMultiCallable[_matches_pb2.WatchMatchesRequest, _matches_pb2.WatchMatchesResponse]  # type: ignore[assignment]
     """Streams the results of a ladder as they are committed."""
     GetReplay: _aio.UnaryStreamMultiCallable[_matches_pb2.GetReplayRequest, _matches_pb2.GetReplayResponse]  # type: ignore[assignment]
-    """Streams the file of the replay of a match that has ended."""
+    """Streams the file of the replay of a match that has ended; in a competition, whose round has."""
     GetMatchLog: _aio.UnaryStreamMultiCallable[_matches_pb2.GetMatchLogRequest, _matches_pb2.GetMatchLogResponse]  # type: ignore[assignment]
-    """Streams what the caller's own bots printed in a match that has ended."""
+    """Streams what the caller's own bots printed in a match that has ended; likewise."""
     AnnulMatch: _aio.UnaryUnaryMultiCallable[_operations_pb2.AnnulMatchRequest, _operations_pb2.AnnulMatchResponse]  # type: ignore[assignment]
     """Takes a match out of the ratings; for operators."""
     RetryMatch: _aio.UnaryUnaryMultiCallable[_operations_pb2.RetryMatchRequest, _operations_pb2.RetryMatchResponse]  # type: ignore[assignment]
@@ -405,7 +405,7 @@ class ArenaServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _matches_pb2.GetReplayRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_matches_pb2.GetReplayResponse], _abc.AsyncIterator[_matches_pb2.GetReplayResponse]]:
-        """Streams the file of the replay of a match that has ended."""
+        """Streams the file of the replay of a match that has ended; in a competition, whose round has."""
 
     @_abc_1.abstractmethod
     def GetMatchLog(
@@ -413,7 +413,7 @@ class ArenaServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _matches_pb2.GetMatchLogRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_matches_pb2.GetMatchLogResponse], _abc.AsyncIterator[_matches_pb2.GetMatchLogResponse]]:
-        """Streams what the caller's own bots printed in a match that has ended."""
+        """Streams what the caller's own bots printed in a match that has ended; likewise."""
 
     @_abc_1.abstractmethod
     def AnnulMatch(

@@ -12,8 +12,10 @@ from redis.asyncio import Redis
 
 from arena.accounts import Scope
 from arena.api.matches import CHUNK
+from arena.competition_records import CompetitionRules
+from arena.competitions.model import Format, Options
 from arena.errors import LimitError
-from arena.queue.models import Forfeits, MatchResult
+from arena.queue.models import Forfeits, MatchResult, MatchSpec
 from arena.v1 import accounts_pb2, matches_pb2
 from referee.outcome import ForfeitReason, Termination
 from tests.api.calling import (
@@ -344,3 +346,33 @@ async def test_results_are_watched_as_they_come(arena: Arena) -> None:
     request = matches_pb2.WatchMatchesRequest(ruleset=RULESET, bot="adas", after_sequence=0)
     again = aiter(ada.WatchMatches(request))
     assert [(await anext(again)).match.id for _ in range(2)] == [first, second]
+
+
+async def test_what_tells_cards_is_sealed_until_the_round_has_ended(arena: Arena) -> None:
+    """The matches of a round share their boards, so neither replay nor log of one is given out."""
+    ada, _ = await add_bots(arena)
+    rules = CompetitionRules(
+        ruleset=RULESET, format=Format.ROUND_ROBIN, options=Options(), time_control="5+0.05"
+    )
+    assert await arena.backend.competitions.create("t-cup", rules)
+    spec = MatchSpec(
+        id="t-cup.r1.m1",
+        ruleset=RULESET,
+        flow="t:cup",
+        entrants=("adas@1", "bobs@1"),
+        boards=1,
+        seed=bytes(32),
+        time_control="5+0.05",
+        rated=False,
+        cost=2,
+    )
+    await arena.backend.queues.queue(RULESET).enqueue(spec, flow_weight=1, cap=10, epoch=None)
+    assert await play(arena, replay=b"all cards", logs={"t0-e0": b"my cards"}) == spec.id
+    for stream in (
+        ada.GetReplay(matches_pb2.GetReplayRequest(match=spec.id)),
+        ada.GetMatchLog(matches_pb2.GetMatchLogRequest(match=spec.id)),
+    ):
+        code, error = await refused(anext(aiter(stream)))
+        assert (code, error.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SEALED")
+    match = (await ada.GetMatch(matches_pb2.GetMatchRequest(match=spec.id))).match
+    assert match.state == matches_pb2.MATCH_STATE_ENDED
