@@ -63,7 +63,7 @@ def parts_of(
         settings: of the service; the parts get all that differ from the defaults.
         redis_url: where the server is.
         scheduling: further arguments of the scheduler.
-        serving: whether the API is one of them.
+        serving: whether the API, and the pipeline behind it, are among them.
     """
     given = settings.model_dump(
         mode="json", include=settings.model_fields_set, exclude={"redis_url", "metrics_port"},
@@ -79,6 +79,7 @@ def parts_of(
     commands |= {f"worker-{number}": ("worker",) for number in range(1, settings.workers + 1)}
     if serving:
         commands["api"] = ("serve", "--admin-token")
+        commands["pipeline"] = ("pipeline",)
     parts = []
     for number, (name, command) in enumerate(commands.items()):
         own = dict(given)

@@ -65,6 +65,7 @@ class WorkerOptions:
         renewal: the time between two renewals.
         silence: without any renewal for so long, a match is dropped; less than ``lease``.
         poll: the longest wait before an empty queue is asked again.
+        allows_unsandboxed: whether bots that nobody trusts may run without walls.
     """
 
     name: str
@@ -76,6 +77,7 @@ class WorkerOptions:
     renewal: timedelta = timedelta(seconds=10)
     silence: timedelta = timedelta(seconds=25)
     poll: timedelta = timedelta(seconds=0.5)
+    allows_unsandboxed: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -272,6 +274,8 @@ class Worker:
         spec = lease.spec
         game = parse_ruleset(spec.ruleset)
         versions = await self._store.versions(spec.entrants)
+        if not (self._options.allows_unsandboxed or all(each.trusted for each in versions)):
+            self._referee.sandbox.require_walls()
         folders = await asyncio.to_thread(
             match_files.folders, self._archive, [each.digest for each in versions]
         )

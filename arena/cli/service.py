@@ -24,8 +24,8 @@ from arena.queue.connection import connect
 from arena.queue.workers import Workers
 from arena.scheduler import LadderPlan, Scheduler, SchedulerOptions
 from arena.supervisor import running
+from arena.walls import sandbox_of
 from arena.worker import Worker, WorkerOptions
-from referee.match.sandbox import PlainSandbox
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -97,7 +97,7 @@ async def _tell_addresses(settings: Settings, supervisor: Supervisor) -> None:
     try:
         workers = Workers(redis)
         alive = await workers.alive()
-        while len(alive) < 2 + settings.workers:
+        while len(alive) < 3 + settings.workers:
             await asyncio.sleep(0.1)
             alive = await workers.alive()
     finally:
@@ -209,7 +209,7 @@ async def _work(settings: Settings, stopping: asyncio.Event) -> None:
             arena.redis,
             store=arena.store,
             archive=arena.archive,
-            sandbox=PlainSandbox(),
+            sandbox=await sandbox_of(settings),
             metrics=metrics,
             metrics_port=port,
             policy=arena.policy,
@@ -234,6 +234,7 @@ def worker_options(settings: Settings) -> WorkerOptions:
         lease=settings.lease,
         renewal=settings.renewal,
         silence=settings.silence,
+        allows_unsandboxed=settings.allow_unsandboxed_bots,
     )
 
 

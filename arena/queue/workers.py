@@ -28,7 +28,7 @@ class Announcement:
 
     Attributes:
         name: a name that no other process has, for people.
-        kind: ``worker``, ``scheduler`` or ``api``.
+        kind: ``worker``, ``scheduler``, ``api`` or ``pipeline``.
         slots: tables that a worker plays at the same time; 0 for the others.
         metrics_port: where it serves ``/metrics``.
         address: where it takes calls, ``HOST:PORT``; empty for those that take none.

@@ -1,0 +1,116 @@
+"""``arena pipeline``: the process that tries submitted versions."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated
+
+import structlog
+import typer
+
+from arena.check import CheckOptions
+from arena.cli.connection import settings_of
+from arena.cli.console import DataDir, RedisUrl
+from arena.cli.service import ConfigFile, MetricsPort, ladder_plan, part, worker_options
+from arena.delivery import Courier, DeliveryOptions
+from arena.pipeline import UNREACHABLE, Pipeline, PipelineOptions, yield_to_matches
+from arena.processes import process_name, run_until_told, set_up_log
+from arena.queue.workers import Announcement, Workers
+from arena.trial import TrialOptions, ValidationPlan
+from arena.walls import sandbox_of
+from arena.webhooks import Webhooks
+from referee.clock import TimeControl
+
+if TYPE_CHECKING:
+    from arena.config import Settings
+
+ANNOUNCED = 3.0
+"""Seconds between two announcements that this process is alive."""
+
+VALIDATION_BOARDS = 2
+"""The most boards of a validation match, each in all its rotations."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="pipeline")(pipeline)
+
+
+def pipeline(
+    *,
+    trials: Annotated[
+        int | None, typer.Option("--trials", min=1, help="Versions tried at the same time; 2.")
+    ] = None,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    metrics_port: MetricsPort = None,
+    config: ConfigFile = None,
+) -> None:
+    """Try submitted versions, suspend faulty ones, post webhooks; several may run."""
+    settings = settings_of(
+        config, trials=trials, data_dir=data_dir, redis_url=redis_url, metrics_port=metrics_port
+    )
+    set_up_log()
+    yield_to_matches()
+    run_until_told(lambda stopping: _run(settings, stopping))
+
+
+async def _run(settings: Settings, stopping: asyncio.Event) -> None:
+    async with part(settings) as (arena, _, port):
+        sandbox = await sandbox_of(settings)
+        structlog.get_logger().info("sandbox found", tier=sandbox.tier, why=sandbox.why)
+        line = Pipeline(
+            arena.redis,
+            store=arena.store,
+            queues=arena.queues,
+            archive=arena.archive,
+            sandbox=sandbox,
+            options=PipelineOptions(
+                slots=settings.trials, cores=settings.cores, trial=trial_options(settings)
+            ),
+        )
+        courier = Courier(
+            Webhooks(arena.redis, allows_http=settings.webhook_http),
+            DeliveryOptions(
+                allows_http=settings.webhook_http, allows_private=settings.webhook_private
+            ),
+        )
+        workers = Workers(arena.redis)
+        announcement = Announcement(
+            name=process_name("pipeline"), kind="pipeline", slots=0, metrics_port=port
+        )
+        async with asyncio.TaskGroup() as group:
+            announcing = group.create_task(_announce(workers, announcement))
+            posting = group.create_task(courier.run(stopping))
+            await line.run(stopping)
+            await posting
+            announcing.cancel()
+        with suppress(*UNREACHABLE):
+            await workers.leave(announcement.name)
+
+
+async def _announce(workers: Workers, announcement: Announcement) -> None:
+    while True:
+        with suppress(*UNREACHABLE):
+            await workers.announce(announcement)
+        await asyncio.sleep(ANNOUNCED)
+
+
+def trial_options(settings: Settings) -> TrialOptions:
+    """Return how a version is tried: by its ladders' clocks and numbers of open games."""
+    parallel_games = worker_options(settings).parallel_games
+
+    def plan(ruleset: str) -> ValidationPlan:
+        ladder = ladder_plan(settings, ruleset)
+        return ValidationPlan(
+            boards=min(ladder.boards, VALIDATION_BOARDS),
+            control=TimeControl.parse(ladder.time_control),
+            parallel_games=parallel_games(ruleset),
+        )
+
+    return TrialOptions(
+        plan=plan,
+        check=CheckOptions(control=TimeControl.parse(settings.time_control)),
+        allows_unsandboxed=settings.allow_unsandboxed_bots,
+    )
