@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from referee.errors import InvalidBotError, SandboxUnavailableError
 from referee.match.descriptors import readable
+from referee.match.folder_use import prune
 from referee.match.limits import Limits
 from referee.match.runtimes import SYSTEM_PATH, Runtime, Runtimes, find_runtimes, outermost
 from referee.match.sandbox import BRIDGE, BotCommand, Launch, Sandbox, bot_environment
@@ -150,11 +151,14 @@ class BubblewrapSandbox(Sandbox):
 
     def _lend_user(self, command: BotCommand, held: ExitStack) -> int | None:
         if self._users is None:
+            if command.writable:
+                held.callback(prune, command.folder)
             return None
         user, lock = self._users.lend()
         held.callback(lock.close)
         if command.writable:
             held.callback(take_folder, command.folder)
+            held.callback(prune, command.folder)
             lend_folder(command.folder, user)
         _check_readable(command.folder, user)
         if command.socket is not None:

@@ -194,7 +194,11 @@ class BotProcess:
         self._gone = True
         self.stdout.close()
         self.stderr.close()
-        self._launch.held.close()
+        if self._launch.written is None:
+            self._launch.held.close()
+        else:  # it goes through the whole folder
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(None, self._launch.held.close)
 
     def _terminate(self) -> None:
         if self._namespace is not None:

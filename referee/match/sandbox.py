@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from referee.errors import InvalidBotError, SandboxUnavailableError
+from referee.match.folder_use import prune
 from referee.match.limits import Limits
 
 if TYPE_CHECKING:
@@ -141,6 +142,9 @@ class PlainSandbox(Sandbox):
         words = resolve_program(command)
         if command.protocol == "jsonl":
             words = (sys.executable, *BRIDGE, *words)
+        held = ExitStack()
+        if command.writable:
+            held.callback(prune, command.folder)
         return Launch(
             argv=(
                 *("nice", "-n", str(limits.nice)),
@@ -151,6 +155,7 @@ class PlainSandbox(Sandbox):
             folder=command.folder,
             limits=limits,
             written=command.folder if command.writable else None,
+            held=held,
         )
 
     def require_walls(self) -> None:

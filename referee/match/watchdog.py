@@ -124,8 +124,8 @@ class Watchdog:
             self._say(f"more than {_mebibytes(limits.folder_bytes)} in its folder")
         elif use.files > limits.folder_files:
             self._say(f"more than {limits.folder_files} files in its folder")
-        elif use.too_deep:
-            self._say(f"folders nested deeper than {DEPTH_LIMIT}")
+        elif use.hides:
+            self._say(f"folders that cannot be read, or nested deeper than {DEPTH_LIMIT}")
 
     def _say(self, what: str) -> None:
         if self._timer is not None:

@@ -11,6 +11,7 @@ import pytest
 
 import referee
 from referee.match.runtimes import python_runtime
+from referee.match.walls import TMP
 
 USER = "63999"
 ROOT = Path(referee.__file__).parents[1]
@@ -27,6 +28,7 @@ if os.geteuid() == 0:
         shutil.rmtree(folder)
 
     @pytest.mark.slow
+    @pytest.mark.timeout(600)
     @pytest.mark.parametrize("name", ["test_attacks", "test_processes", "test_seccomp"])
     def test_the_walls_hold_for_an_ordinary_user(scratch: Path, name: str) -> None:
         """An arena that is not root makes a user namespace, and every test passes all the same."""
@@ -34,11 +36,11 @@ if os.geteuid() == 0:
         done = subprocess.run(
             as_user(scratch, sys.executable, *words),
             cwd=ROOT,
-            env={"PATH": os.environ["PATH"], "HOME": "/tmp", "PYTHONDONTWRITEBYTECODE": "1"},
+            env={"PATH": os.environ["PATH"], "HOME": TMP, "PYTHONDONTWRITEBYTECODE": "1"},
             check=False,
             capture_output=True,
             text=True,
-            timeout=250,
+            timeout=550,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         assert " passed" in done.stdout
@@ -56,8 +58,11 @@ def as_user(scratch: Path, *words: str) -> list[str]:
     for parent in sorted(closed):
         view += ["--perms", "0755", "--tmpfs", str(parent)]
     for folder in folders:
+        for parent in reversed(folder.parents):
+            if closed & set(parent.parents):
+                view += ["--perms", "0755", "--dir", str(parent)]
         view += ["--ro-bind", str(folder), str(folder)]
-    view += ["--bind", str(scratch), "/tmp", "--cap-drop", "ALL"]
+    view += ["--bind", str(scratch), TMP, "--cap-drop", "ALL"]
     for capability in ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"):
         view += ["--cap-add", capability]
     become = ["setpriv", "--reuid", USER, "--regid", USER, "--clear-groups", "--inh-caps=-all"]
