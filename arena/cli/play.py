@@ -20,14 +20,15 @@ from arena.match_log import MatchLog
 from arena.match_report import MatchReport, finite, forfeit_lines, numbered, report
 from arena.process_log import ProcessLog
 from referee.clock import TimeControl
-from referee.errors import VoidMatchError
+from referee.errors import SandboxUnavailableError, VoidMatchError
 from referee.games import parse_ruleset
 from referee.games.random_streams import seed_from_text
 from referee.games.replay import ReplayGame, seed_commitment
 from referee.match.boards import rotation_count
 from referee.match.bot_folder import load_bot_folder
 from referee.match.runner import MatchPlan, MatchResult, Referee
-from referee.match.sandbox import PlainSandbox
+from referee.match.sandbox import PlainSandbox, Sandbox
+from referee.match.selftest import detect_sandbox
 from referee.match.table import TableSettings
 
 if TYPE_CHECKING:
@@ -72,6 +73,9 @@ def play(  # noqa: PLR0913 -- a command's options
         Path | None,
         typer.Option(help="Folder for the log of each turn, and for what each bot printed."),
     ] = None,
+    sandbox: Annotated[
+        bool, typer.Option("--sandbox", help="Run the bots as the service would.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Play a match between local bots, which run as plain processes of your own."""
@@ -84,7 +88,7 @@ def play(  # noqa: PLR0913 -- a command's options
         settings=TableSettings(control=TimeControl.parse(time), parallel_games=parallel),
         rotations=rotation_count(game) if rotations is Rotations.FULL else 1,
     )
-    result = run_async(_play_with_progress(plan, tables or core_count(), quiet=json))
+    result = run_async(_play(plan, tables or core_count(), quiet=json, walled=sandbox))
     path = _store(result, replays)
     if logs is not None:
         write_logs(result, logs)
@@ -113,8 +117,29 @@ def run_async(main: Coroutine[Any, Any, _T]) -> _T:
         return runner.run(main)
 
 
-async def _play_with_progress(plan: MatchPlan, tables: int, *, quiet: bool) -> MatchResult:
-    referee = Referee(sandbox=PlainSandbox(), cores=core_count(), tables=tables)
+async def local_sandbox(*, walled: bool) -> Sandbox:
+    """Return what your own bots run in.
+
+    Args:
+        walled: whether they run as the service would run them.
+
+    Raises:
+        SandboxUnavailableError: that is not possible here.
+    """
+    if not walled:
+        return PlainSandbox()
+    found = await detect_sandbox()
+    if found.tier == PlainSandbox.tier:
+        raise SandboxUnavailableError(
+            f"this machine has no sandbox: {found.why}; without --sandbox, bots run as plain "
+            "processes of your own"
+        )
+    return found
+
+
+async def _play(plan: MatchPlan, tables: int, *, quiet: bool, walled: bool) -> MatchResult:
+    sandbox = await local_sandbox(walled=walled)
+    referee = Referee(sandbox=sandbox, cores=core_count(), tables=tables)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
