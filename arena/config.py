@@ -85,7 +85,8 @@ class Settings(BaseSettings):
             and write whatever this service can.
         python: the interpreter of bots in Python; this service's own if empty.
         node: the interpreter of bots in JavaScript; the one on PATH if empty.
-        node_modules: a folder of packages that every bot in JavaScript may require.
+        node_modules: a folder of packages that every bot in JavaScript may require; those of the
+            sample bot if empty, where they are installed.
         trials: submitted versions that are tried at the same time.
         webhook_http: let webhooks have addresses without TLS.
         webhook_private: let webhooks have addresses of this machine and of private networks.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arena.shipped_bots import shipped_bot
 from referee.match.bubblewrap import SandboxSettings
 from referee.match.sandbox import PlainSandbox
 from referee.match.selftest import detect_sandbox
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from arena.config import Settings
     from referee.match.sandbox import Sandbox
 
@@ -21,8 +24,13 @@ async def sandbox_of(settings: Settings) -> Sandbox:
     """
     if not settings.sandbox:
         return PlainSandbox(why="the setting `sandbox` is false")
+    modules = settings.node_modules or _sample_modules()
     return await detect_sandbox(
-        SandboxSettings(
-            python=settings.python, node=settings.node, node_modules=settings.node_modules
-        )
+        SandboxSettings(python=settings.python, node=settings.node, node_modules=modules)
     )
+
+
+def _sample_modules() -> Path | None:
+    """Return the packages of the sample bot in JavaScript, where somebody ran ``npm ci``."""
+    folder = shipped_bot("node_random") / "node_modules"
+    return folder if folder.is_dir() else None

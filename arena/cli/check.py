@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from arena.check import CheckOptions, CheckReport, Step, StepState, check_folder
-from arena.cli.console import EXIT_FAILED, Json, out, print_json
+from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json
 from arena.cli.play import core_count, run_async
 from referee.clock import TimeControl
 from referee.match.runner import Referee
 from referee.match.sandbox import PlainSandbox
-
-if TYPE_CHECKING:
-    from referee.match.sandbox import Sandbox
+from referee.match.selftest import detect_sandbox
 
 STYLES = {StepState.OK: "green", StepState.WARN: "yellow", StepState.FAIL: "red"}
 
@@ -35,7 +33,6 @@ def check(
     json: Json = False,
 ) -> None:
     """Put a bot through what the arena asks of it; exit 1 when a step fails."""
-    walls = _sandbox(wanted=sandbox)
     options = CheckOptions(control=TimeControl.parse(time))
 
     async def told(step: Step) -> None:
@@ -43,6 +40,9 @@ def check(
             _show(step)
 
     async def main() -> CheckReport:
+        walls = await detect_sandbox() if sandbox else PlainSandbox()
+        if sandbox and walls.tier == PlainSandbox.tier:
+            complain(f"no sandbox works here, so the bot runs as a process of yours: {walls.why}")
         referee = Referee(sandbox=walls, cores=core_count(), tables=core_count())
         return await check_folder(bot, referee, options=options, told=told)
 
@@ -55,11 +55,6 @@ def check(
         out.print(f"{report.bot or bot} is not fit to play; sandbox: {report.tier}", markup=False)
     if not report.passed:
         raise typer.Exit(EXIT_FAILED)
-
-
-def _sandbox(*, wanted: bool) -> Sandbox:
-    del wanted
-    return PlainSandbox()
 
 
 def _show(step: Step) -> None:
