@@ -16,7 +16,7 @@ from arena.competitions import schedule
 from arena.competitions.model import Competition, Format, Plan, PlannedMatch, PlayedMatch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from arena.competition_records import Round
     from arena.queue.entries import LoggedResult
@@ -80,6 +80,7 @@ class CompetitionRun:
         self._results = dict(results)
         self._told = {key for key, each in rounds.items() if each.seed}
         self._begun = set(rounds)
+        self._left: Sequence[PlannedMatch] | None = None
         for result in results.values():
             self._division_of(result.match_id).add(result)
 
@@ -109,14 +110,17 @@ class CompetitionRun:
         """Work out what is to be played; may take seconds where many entrants are paired."""
         for division in self._divisions.values():
             division.plan()
+        self._left = None
 
-    def left(self) -> list[PlannedMatch]:
+    def left(self) -> Sequence[PlannedMatch]:
         """Return the matches that may be played now and have no result, by round."""
-        matches = [
-            match for division in self._divisions.values() for match in division.left.values()
-        ]
-        # Where nothing but the round differs, sorting keeps the divisions' order.
-        return sorted(matches, key=lambda match: match.round)
+        if self._left is None:
+            matches = [
+                match for division in self._divisions.values() for match in division.left.values()
+            ]
+            # Within a round, sorting keeps the order of the divisions and their tables.
+            self._left = sorted(matches, key=lambda match: match.round)
+        return self._left
 
     def result_of(self, logged: LoggedResult) -> CompetitionResult | None:
         """Return what a log entry means here; None when it is of no match without a result."""

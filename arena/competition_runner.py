@@ -20,6 +20,8 @@ from arena.competition_report import ranking
 from arena.competition_run import CompetitionRun
 from arena.competition_store import CompetitionStore, StaleEpochError
 from arena.errors import PreconditionError
+from arena.league_runner import LeagueRunner
+from arena.leagues import LeagueStore
 from arena.queue.entries import LoggedResult
 from arena.queue.models import Enqueued, MatchSpec, Phase
 from arena.queue.retention import whole_log
@@ -69,6 +71,9 @@ class CompetitionRunner:
         cap: Callable[[str], int] = lambda _: 10_000,
     ) -> None:
         self.competitions = CompetitionStore(redis)
+        self.leagues = LeagueRunner(
+            LeagueStore(redis), self.competitions, store=store, queues=queues
+        )
         self._queues = queues
         self._store = store
         self._archive = archive
@@ -109,6 +114,7 @@ class CompetitionRunner:
     # Which competitions there are, and who has left them.
 
     async def _look(self, epoch: int) -> None:
+        await self.leagues.look(epoch)
         unsettled = await self.competitions.unsettled()
         for gone in self._runs.keys() - set(unsettled):
             del self._runs[gone]
@@ -150,8 +156,7 @@ class CompetitionRunner:
         """Withdraw entrants whose bots were retired or suspended."""
         entrants = [each for each in run.record.entrants if each not in run.record.gone]
         names = dict.fromkeys(each.partition("@")[0] for each in entrants)
-        bots = await asyncio.gather(*map(self._store.bot, names))
-        self._bots |= {bot.name: bot for bot in bots}
+        self._bots |= await self._store.bots_named(names)
         versions = {each.id: each for each in await self._store.versions(entrants)}
         for entrant in entrants:
             bot, version = self._bots[entrant.partition("@")[0]], versions[entrant]
@@ -226,7 +231,7 @@ class CompetitionRunner:
         rotations = record.rules.rotations
         wanted = max(min(1, tables), tables // rotations)
         room = min(MOST_A_TICK, wanted - (flow.waiting if flow is not None else 0))
-        matches = [match for match in run.left() if match.id not in run.scheduled]
+        matches = (match for match in run.left() if match.id not in run.scheduled)
         return await self._queue(run, matches, room=room, epoch=epoch)
 
     async def _pass_over(self, run: CompetitionRun, epoch: int) -> None:

@@ -235,6 +235,12 @@ class Store:
             raise NotFoundError(f"there is no bot {name}; `arena bots` lists them")
         return _bot(text)
 
+    async def bots_named(self, names: Iterable[str]) -> dict[str, Bot]:
+        """Return those of the bots that exist, by name, in one question."""
+        wanted = list(names)
+        texts: Any = await self._redis.hmget(_BOTS, wanted) if wanted else []
+        return {bot.name: bot for bot in (_bot(text) for text in texts if text is not None)}
+
     async def bots(self, *, owner: str | None = None, ruleset: str | None = None) -> list[Bot]:
         """Return all bots by name, or those of an owner or of a ladder."""
         found = [_bot(text) for text in await self._redis.hvals(_BOTS)]

@@ -62,8 +62,21 @@ def build(word: str) -> typer.Typer:
     app.callback()(_keep_the_commands_names)
     wanted = [module for module, words in MODULES.items() if word in words]
     for module in wanted or MODULES:
-        import_module(f"arena.cli.{module}").register(app)
+        try:
+            import_module(f"arena.cli.{module}").register(app)
+        except ModuleNotFoundError as error:
+            if wanted or not _is_extra(error):
+                raise
+            for each in MODULES[module]:
+                app.command(name=each, help="Needs the server: pip install 'bot-arena[server]'.")(
+                    _keep_the_commands_names
+                )
     return app
+
+
+def _is_extra(error: ModuleNotFoundError) -> bool:
+    """Return whether what is missing comes with the `server` extra."""
+    return (error.name or "").split(".")[0] in SERVER_MODULES
 
 
 def _keep_the_commands_names() -> None:
@@ -88,7 +101,7 @@ def _run() -> int:
         complain(str(error))
         return EXIT_FAILED
     except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in SERVER_MODULES:
+        if not _is_extra(error):
             raise
         complain(f"this command needs {error.name}: pip install 'bot-arena[server]'")
         return EXIT_INPUT

@@ -1,0 +1,171 @@
+"""Leagues: seasons that begin by themselves, promotion and relegation."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from arena.competition_records import CompetitionRules, CompetitionState
+from arena.competitions.model import Format, Options
+from arena.errors import InputError, PreconditionError
+from arena.leagues import AT_ONCE, LeagueRules, LeagueStore, next_start
+from arena.store import BotState
+from tests.competition_service.hall import SEED, Hall
+
+pytestmark = pytest.mark.redis
+
+BOTS = [f"bot{number:02}" for number in range(24)]
+
+
+def rules(**facts: Any) -> LeagueRules:
+    """Return the rules of a league of Quäsenbö with divisions of eight and two moves."""
+    matches = CompetitionRules(
+        ruleset="quasenbo",
+        format=Format.ROUND_ROBIN,
+        options=Options(boards=2, lot="lot"),
+        time_control="5",
+        weight=3,
+    )
+    return LeagueRules(matches=matches, **{"division": 8, "moves": 2, **facts})
+
+
+async def founded(hall: Hall, bots: list[str], **facts: Any) -> LeagueStore:
+    """Found a league and enter bots."""
+    leagues = LeagueStore(hall.redis)
+    assert await leagues.create("l-main", rules(**facts), seed=SEED)
+    for bot in bots:
+        await leagues.enter("l-main", bot)
+    return leagues
+
+
+def names(divisions: tuple[tuple[str, ...], ...]) -> list[set[str]]:
+    """Return the bots of each division."""
+    return [{version.partition("@")[0] for version in division} for division in divisions]
+
+
+async def test_three_divisions_play_three_seasons(hall: Hall) -> None:
+    """Two go up and two go down each time, and the league ends after its last season."""
+    await hall.add_bots(BOTS)
+    # The last of the list is the strongest, so that everybody has somewhere to go.
+    hall.strengths = dict(zip(BOTS, reversed(hall.strengths.values()), strict=True))
+    leagues = await founded(hall, BOTS, seasons=3, schedule=AT_ONCE)
+    await leagues.call_season("l-main")
+    seasons = [await hall.run(f"l-main.s{number}") for number in (1, 2, 3)]
+    await hall.tick()
+    assert (await leagues.get("l-main")).state is CompetitionState.ENDED
+    assert len(hall.played) == len({spec.id for spec in hall.played}) == 3 * 3 * 56
+    assert {spec.flow for spec in hall.played} == {"l:main"}
+    assert [len(division) for division in seasons[2].divisions] == [8, 8, 8]
+    for before, after in pairwise(seasons):
+        top, middle, bottom = before.ranking
+        assert names(after.divisions) == names(
+            (
+                (*top[:-2], *middle[:2]),
+                (*top[-2:], *middle[2:-2], *bottom[:2]),
+                (*middle[-2:], *bottom[2:]),
+            )
+        )
+
+
+async def test_deaths_of_schedulers_change_no_season(hall: Hall) -> None:
+    """A season is created once, whoever dies between its creation and its counting."""
+    await hall.add_bots(BOTS[:8])
+    leagues = await founded(hall, BOTS[:8], seasons=2, schedule=AT_ONCE)
+    await leagues.call_season("l-main")
+    for _ in range(400):
+        if (await leagues.get("l-main")).state is CompetitionState.ENDED:
+            break
+        hall.new_runner()
+        await hall.lead()
+        await hall.tick()
+        await hall.play(most=7)
+    assert (await leagues.get("l-main")).season == 2
+    assert len(hall.played) == len({spec.id for spec in hall.played}) == 2 * 56
+
+
+async def test_who_is_away_leaves_and_who_is_new_starts_at_the_bottom(hall: Hall) -> None:
+    """Between seasons bots come and go; a retired one does not return."""
+    await hall.add_bots(BOTS[:18])
+    leagues = await founded(hall, BOTS[:16], schedule=AT_ONCE)
+    await leagues.call_season("l-main")
+    await hall.tick()
+    await leagues.enter("l-main", "bot16")
+    await leagues.enter("l-main", "bot17")
+    await leagues.leave("l-main", "bot15")
+    await hall.run("l-main.s1")
+    await hall.suspend("bot00", BotState.RETIRED)
+    await hall.tick()
+    season = await hall.competitions.get("l-main.s2")
+    upper, lower = names(season.divisions)
+    assert "bot00" not in upper | lower
+    assert "bot15" not in upper | lower
+    assert {"bot16", "bot17"} <= lower
+    assert len(upper) == len(lower) == 8
+
+
+async def test_seasons_begin_when_cron_says(hall: Hall) -> None:
+    """Not before their time, and at once when the last one went on beyond it."""
+    await hall.add_bots(BOTS[:8])
+    leagues = await founded(hall, BOTS[:8], schedule="0 18 * * FRI")
+    league = await leagues.get("l-main")
+    assert league.next_time is not None
+    assert (league.next_time.weekday(), league.next_time.hour) == (4, 18)
+    friday = league.next_time
+
+    def be_at(time: datetime) -> None:
+        hall.runner.leagues.clock = lambda: time
+
+    be_at(friday - timedelta(minutes=1))
+    await hall.tick()
+    assert await hall.competitions.find("l-main.s1") is None
+    be_at(friday)
+    await hall.tick()
+    assert await hall.competitions.find("l-main.s1") is not None
+    assert (await leagues.get("l-main")).next_time == friday + timedelta(days=7)
+    be_at(friday + timedelta(days=8))
+    await hall.tick()
+    assert await hall.competitions.find("l-main.s2") is None
+    await hall.run("l-main.s1")
+    await hall.tick()
+    assert await hall.competitions.find("l-main.s2") is not None
+    assert (await leagues.get("l-main")).next_time == friday + timedelta(days=14)
+
+
+async def test_a_season_that_cannot_begin_is_noted(hall: Hall) -> None:
+    """Too few entrants: the league says so and waits for the next call."""
+    await hall.add_bots(BOTS[:1])
+    leagues = await founded(hall, BOTS[:1])
+    await leagues.call_season("l-main")
+    await hall.tick()
+    league = await leagues.get("l-main")
+    assert (league.season, league.next_time) == (0, None)
+    assert "2 entrants or more" in league.note
+
+
+async def test_a_paused_league_begins_no_season(hall: Hall) -> None:
+    """Resumed, it goes on; cancelled, it never does."""
+    await hall.add_bots(BOTS[:8])
+    leagues = await founded(hall, BOTS[:8])
+    await leagues.call_season("l-main")
+    await leagues.pause("l-main")
+    await hall.tick()
+    assert await hall.competitions.find("l-main.s1") is None
+    await leagues.resume("l-main")
+    await hall.tick()
+    assert await hall.competitions.find("l-main.s1") is not None
+    await leagues.cancel("l-main")
+    with pytest.raises(PreconditionError, match="main is cancelled"):
+        await leagues.call_season("l-main")
+
+
+def test_a_schedule_that_is_none_is_refused() -> None:
+    """The sentence says what would be one."""
+    with pytest.raises(InputError, match="five fields of cron"):
+        rules(schedule="every Friday")
+
+
+def test_seasons_begin_in_utc() -> None:
+    """A moment in another time zone is the same moment."""
+    noon = datetime(2026, 11, 27, 12, tzinfo=UTC)
+    assert next_start("30 12 * * *", after=noon) == noon + timedelta(minutes=30)

@@ -1,0 +1,105 @@
+"""Competitions beside a ladder: fair shares, and a log that forgets."""
+
+import hashlib
+import secrets
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from arena.competition_records import CompetitionState
+from arena.competitions.model import Format
+from arena.metrics import Metrics
+from arena.queue.retention import archive_old
+from arena.scheduler import LadderPlan, Scheduler, SchedulerOptions
+from tests.competition_service.hall import Hall
+from tests.queue.making import make_spec
+from tests.queue.test_rebuild import FolderOfResults
+
+pytestmark = pytest.mark.redis
+
+
+@pytest.mark.parametrize(("weight", "share"), [(1, 0.5), (3, 0.75)])
+async def test_a_large_tournament_and_the_ladder_share_by_weight(
+    hall: Hall, weight: int, share: float
+) -> None:
+    """Out of 10,000 matches that could be played at once, only the tournament's share is."""
+    bots = [f"bot{number:03}" for number in range(142)]
+    await hall.add_bots(bots)
+    await hall.create(bots, Format.ROUND_ROBIN, weight=weight, options={"boards": 1}, name="large")
+    scheduler = Scheduler(
+        hall.redis,
+        store=hall.store,
+        metrics=Metrics(),
+        metrics_port=0,
+        options=SchedulerOptions(
+            name="s", plan=lambda _: LadderPlan(boards=1, time_control="5"), most_matches=None
+        ),
+    )
+    await hall.lead()
+    await scheduler._roster.refresh()
+    scheduler._rulesets, scheduler._slots = ["quasenbo"], 16
+    while len(hall.played) < 900:
+        await scheduler.tick(hall.epoch)
+        await hall.play(most=4)
+    games = {"ladder": 0, "t:large": 0}
+    for spec in hall.played[100:]:
+        games[spec.flow] += spec.cost
+    assert abs(games["t:large"] / sum(games.values()) - share) < 0.05 * share
+
+
+async def test_results_survive_a_log_that_was_archived_before_they_were_seen(
+    hall: Hall, tmp_path: Path
+) -> None:
+    """A scheduler that comes late finds them in the archive."""
+    archive = FolderOfResults(tmp_path)
+    bots = [f"bot{number}" for number in range(5)]
+    await hall.add_bots(bots)
+    await hall.create(bots, Format.ROUND_ROBIN)
+    await hall.tick()
+    played = await hall.play()
+    assert played == 8
+    queue = hall.queues.queue("quasenbo")
+    for number in range(40):
+        spec = make_spec(f"challenge-{number}", "bot0@1", "bot1@1", flow="challenge", rated=False)
+        await queue.enqueue(spec, flow_weight=1, cap=100, epoch=None)
+    await hall.play()
+    await archive_old(hall.queues.ladder("quasenbo"), archive, keep=10, segment=10)
+    hall.new_runner(archive=archive)
+    await hall.lead()
+    record = await hall.run()
+    assert record.state is CompetitionState.ENDED
+    ids = [spec.id for spec in hall.played if spec.flow == "t:cup"]
+    assert len(ids) == len(set(ids)) == 10
+    assert len(await hall.competitions.results("t-cup")) == 10
+
+
+async def test_two_tournaments_of_one_ladder_do_not_mix(hall: Hall) -> None:
+    """Each folds in its own results, and only those."""
+    bots = [f"bot{number}" for number in range(4)]
+    await hall.add_bots(bots)
+    await hall.create(bots, Format.ROUND_ROBIN, name="a")
+    await hall.create(bots, Format.SINGLE_ELIMINATION, name="b")
+    await hall.run("t-a")
+    await hall.run("t-b")
+    for name, matches in (("a", 6), ("b", 3)):
+        results = await hall.competitions.results(f"t-{name}")
+        assert len(results) >= matches
+        assert all(match.startswith(f"t-{name}.") for match in results)
+
+
+async def test_a_commit_between_two_schedulers_is_folded_by_the_second(hall: Hall) -> None:
+    """What was played while nobody scheduled counts, and is not played again."""
+    bots = [f"bot{number}" for number in range(4)]
+    await hall.add_bots(bots)
+    await hall.create(bots, Format.ROUND_ROBIN)
+    await hall.tick()
+    lease = await hall.queues.lease("w", token=secrets.token_hex(16), duration=timedelta(minutes=1))
+    assert lease is not None
+    hall.new_runner()
+    await hall.lead()
+    await hall.tick()
+    await hall.commit(lease)
+    await hall.run()
+    assert [spec.id for spec in hall.played].count(lease.match_id) == 1
+    assert hashlib.sha256(lease.spec.seed).hexdigest() == lease.spec.commitment
