@@ -33,6 +33,9 @@ CHUNK: Final = 64 << 10
 AT_ONCE: Final = 64
 """Archives that are received at the same time; others wait."""
 
+STORED_AT_ONCE: Final = 8
+"""Archives that are unpacked and stored at the same time, so that other calls go on meanwhile."""
+
 SILENCE: Final = timedelta(seconds=20)
 """The longest wait for the next chunk."""
 
@@ -50,6 +53,7 @@ class SubmissionCalls:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._room = asyncio.Semaphore(AT_ONCE)
+        self._shelf = asyncio.Semaphore(STORED_AT_ONCE)
         self._storing: set[asyncio.Task[Added]] = set()
 
     @call(scope=Scope.AUTHOR, limit=_LIMIT)
@@ -79,10 +83,11 @@ class SubmissionCalls:
 
     async def _store(self, file: BinaryIO) -> Added:
         with file:
-            file.seek(0)
-            return await self._backend.submissions.store_upload(
-                file, owner=owner(), admit=self._admit
-            )
+            async with self._shelf:
+                file.seek(0)
+                return await self._backend.submissions.store_upload(
+                    file, owner=owner(), admit=self._admit
+                )
 
     def _stored(self, storing: asyncio.Task[Added]) -> None:
         self._storing.discard(storing)

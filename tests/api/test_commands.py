@@ -1,0 +1,123 @@
+"""The commands: the API as a process, logins and tokens."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import redis
+
+from arena.cli import SERVER_MODULES
+from tests.redis_server import RedisServer
+
+
+@dataclass
+class Served:
+    """A process of ``arena serve``, and a folder for logins."""
+
+    address: str
+    token_file: Path
+    process: "subprocess.Popen[str]"
+    folder: Path
+
+    def arena(self, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+        """Run a command with an own folder of settings."""
+        return arena(self.folder, *words, **environment)
+
+
+def arena(folder: Path, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command."""
+    return subprocess.run(
+        [sys.executable, "-m", "arena", *words],
+        env={**os.environ, "XDG_CONFIG_HOME": str(folder / "config"), **environment},
+        check=False,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+@pytest.fixture
+def served(api_store: RedisServer, tmp_path: Path) -> Iterator[Served]:
+    """A running API with an admin's token."""
+    with redis.Redis(unix_socket_path=api_store.url.removeprefix("unix://")) as client:
+        client.flushall()
+    command = [sys.executable, "-m", "arena", "serve", "--redis-url", api_store.url]
+    command += ["--port", "0", "--metrics-port", "0", "--data-dir", str(tmp_path), "--admin-token"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    started = json.loads(process.stderr.readline())
+    assert started["event"] == "api started"
+    yield Served(started["address"], tmp_path / "admin-token", process, tmp_path)
+    process.kill()
+    process.wait()
+    process.stderr.close()
+
+
+def test_an_admin_logs_in_and_gives_tokens(served: Served) -> None:
+    """From the file that the service made to a token of a new owner, which is then revoked."""
+    done = served.arena("login", served.address, "--token-file", str(served.token_file))
+    assert done.returncode == 0, done.stderr
+    assert "You are admin" in done.stdout
+    made = served.arena("token", "create", "ada", "--expires", "1d", "--json")
+    token = json.loads(made.stdout)
+    assert (token["owner"], token["scopes"]) == ("ada", ["author"])
+    environment = {"ARENA_TOKEN": token["secret"]}
+    listed = json.loads(served.arena("token", "list", "--json", **environment).stdout)
+    assert [each["id"] for each in listed["tokens"]] == [token["id"]]
+    assert token["secret"] not in str(listed)
+    assert served.arena("token", "revoke", token["id"]).returncode == 0
+    refused = served.arena("token", "list", **environment)
+    assert refused.returncode == 2
+    assert "was revoked" in refused.stderr
+
+
+def test_a_token_that_is_not_accepted_is_not_kept(served: Served) -> None:
+    """The command fails with the arena's sentence, and no file is written."""
+    failed = served.arena("login", served.address, ARENA_TOKEN="arena_" + "A" * 43)
+    assert failed.returncode == 2
+    assert "not known here" in failed.stderr
+    assert not (served.folder / "config").exists()
+    empty = served.arena("login", served.address)
+    assert empty.returncode == 2
+    assert "no token was given" in empty.stderr
+
+
+def test_sigterm_ends_the_api(served: Served) -> None:
+    """It ends with exit code 0, and nobody believes it alive any more."""
+    served.process.send_signal(signal.SIGTERM)
+    assert served.process.wait(20) == 0
+    failed = served.arena("token", "list", ARENA_SERVER=served.address, ARENA_TOKEN="x")
+    assert failed.returncode == 1
+    assert "no arena answers" in failed.stderr
+
+
+def test_a_public_address_without_tls_is_bad_input(tmp_path: Path) -> None:
+    """The API does not even start."""
+    refused = arena(tmp_path, "serve", "--host", "0.0.0.0", "--data-dir", str(tmp_path))  # noqa: S104 -- that is the point
+    assert refused.returncode == 2
+    assert "--insecure" in refused.stderr
+
+
+@pytest.mark.parametrize("words", [("token", "create", "--expires", "soon"), ("token", "list")])
+def test_bad_input_is_said_in_a_sentence(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """Without an arena to call, too."""
+    refused = arena(tmp_path, *words)
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+
+
+def test_an_authors_commands_need_nothing_of_the_server() -> None:
+    """They are part of the light install."""
+    code = "import arena.cli.login, arena.cli.token, sys; print(*sys.modules)"
+    answer = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    loaded = {name.split(".")[0] for name in answer.stdout.split()}
+    # gRPC itself loads its health and reflection packages where they are installed.
+    assert loaded & (SERVER_MODULES - {"grpc_health", "grpc_reflection"}) == set()
