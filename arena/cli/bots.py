@@ -50,7 +50,7 @@ def bots(
         return
     table = Table(box=None, pad_edge=False)
     for heading in ("bot", "owner", "state", "version", "versions", "ladders"):
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading, overflow="fold", no_wrap=heading in {"bot", "version"})
     for bot in found:
         table.add_row(
             bot.name,

@@ -78,7 +78,8 @@ def _only_bot(client: Client, ruleset: str) -> str:
         InputError: there is none, or more than one; the sentence names them.
     """
     if not client.login.token:
-        raise InputError("a challenge needs a token: `arena login ADDRESS` keeps one")
+        address = client.login.address
+        raise InputError(f"a challenge needs a token: `arena login {address}` keeps one")
     identity = client.ask(client.stub.GetIdentity, accounts_pb2.GetIdentityRequest())
     request = bots_pb2.ListBotsRequest(owner=identity.token.owner)
     names: list[str] = [
@@ -87,9 +88,12 @@ def _only_bot(client: Client, ruleset: str) -> str:
         for each in page.bots
         if ruleset in each.rulesets and each.state == bots_pb2.BOT_STATE_ACTIVE
     ]
-    if len(names) != 1:
-        found = f"you have {', '.join(names)}" if names else "you have none that is active"
-        raise InputError(f"which of your bots that play {ruleset}? {found}; name it with --bot")
+    if not names:
+        raise InputError(f"no active bot of yours plays {ruleset}; `arena submit DIR` brings one")
+    if len(names) > 1:
+        raise InputError(
+            f"which of your bots that play {ruleset}? Name one with --bot: {', '.join(names)}"
+        )
     return names[0]
 
 

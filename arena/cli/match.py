@@ -30,6 +30,12 @@ ENDED: Final = {
 }
 """States of a match that will not change by themselves."""
 
+_SORRY: Final = {
+    matches_pb2.MATCH_STATE_DEAD: (
+        "the arena could not play it, through no fault of a bot; an operator has to look"
+    ),
+    matches_pb2.MATCH_STATE_CANCELLED: "it was cancelled and will not be played",
+}
 _PAGE: Final = 200
 MatchId = Annotated[str, typer.Argument(metavar="ID", help="For example ladder-000001.")]
 Ruleset = Annotated[
@@ -121,7 +127,7 @@ def show_matches(*, ruleset: str, bot: str, count: int, server: str | None, json
         return
     table = Table(box=None, pad_edge=False)
     for heading in ("match", "ladder", "time", "games", "entrants", "forfeits"):
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading, overflow="fold", no_wrap=heading in {"match", "time"})
     for match in found:
         table.add_row(
             match.id,
@@ -148,6 +154,8 @@ def show_match(match: matches_pb2.Match) -> None:
         entrants = " - ".join(entrant.version for entrant in match.entrants)
         out.print(f"  {entrants}, boards: {match.boards}, {match.time_control}", markup=False)
         out.print(f"  commitment to the seed: {match.seed_commitment}", markup=False)
+        if match.state in _SORRY:
+            out.print(f"  {_SORRY[match.state]}", markup=False)
         return
     seconds = match.played.ToTimedelta().total_seconds()
     out.print(

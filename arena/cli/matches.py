@@ -69,7 +69,7 @@ def show_all(  # noqa: PLR0913 -- a command's options
         return
     table = Table(box=None, pad_edge=False)
     for heading in ("match", "ladder", "time", "games", "entrants and Elo", "forfeits"):
-        table.add_column(heading)
+        table.add_column(heading, overflow="fold", no_wrap=heading in {"match", "time"})
     for each, result in results:
         table.add_row(
             result.match_id,

@@ -54,7 +54,8 @@ def submit(
     archive = pack_folder(folder)
     with calling(server) as client:
         if not client.login.token:
-            raise InputError("submitting needs a token: `arena login ADDRESS` keeps one")
+            address = client.login.address
+            raise InputError(f"submitting needs a token: `arena login {address}` keeps one")
         answer = until_answered(lambda: client.submit(archive))
         version = answer.version
         if not json:

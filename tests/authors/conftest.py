@@ -124,7 +124,13 @@ class Stack:
             sandbox=PlainSandbox(),
             metrics=arena.metrics,
             metrics_port=0,
-            options=WorkerOptions(name="w", slots=2, cores=2, parallel_games=lambda _: 4),
+            options=WorkerOptions(
+                name="w",
+                slots=2,
+                cores=2,
+                parallel_games=lambda _: 4,
+                allows_unsandboxed=True,
+            ),
         )
         pipeline = Pipeline(
             redis,

@@ -69,3 +69,33 @@ def test_the_install_is_light(light_python: Path) -> None:
     )
     answer = subprocess.run([light_python, "-Ic", code], check=True, capture_output=True, text=True)
     assert answer.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("submit", "."),
+        ("bots",),
+        ("bot", "show", "greedy"),
+        ("challenge", "greedy", "--ruleset", "quasenbo"),
+        ("match", "log", "challenge-1"),
+    ],
+)
+def test_the_commands_of_authors_need_no_server_library(
+    light_python: Path, words: tuple[str, ...]
+) -> None:
+    """What calls an arena from afar asks for a login, not for another library."""
+    answer = arena(light_python, *words)
+    assert answer.returncode == 2, answer.stderr
+    assert answer.stderr.count("\n") == 1 or words[0] == "submit"
+    assert "arena login" in answer.stderr or "bot.toml" in answer.stderr
+
+
+@pytest.mark.parametrize("words", [("bot", "list"), ("match", "annul", "x", "--reason", "y")])
+def test_the_commands_of_operators_say_what_to_install(
+    light_python: Path, words: tuple[str, ...]
+) -> None:
+    """Beside an author's commands stand those that need the service's libraries."""
+    answer = arena(light_python, *words)
+    assert answer.returncode == 2, answer.stderr
+    assert "pip install 'bot-arena[server]'" in answer.stderr
