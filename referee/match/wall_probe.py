@@ -45,8 +45,10 @@ def _connects(family: socket.AddressFamily, address: tuple[str, int] | str) -> b
 
 
 def _writes(folder: str) -> bool:
+    file = Path(folder, f"arena-probe-{os.getpid()}")
     try:
-        Path(folder, "written").touch()
+        file.touch(exist_ok=False)
+        file.unlink()
     except OSError:
         return False
     return True
