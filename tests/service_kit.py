@@ -51,8 +51,9 @@ SHORT = {
     "ARENA_TIME_CONTROL": "5+0.05",
     "ARENA_BOARDS": "1",
     "ARENA_SLOTS": "2",
+    "ARENA_SANDBOX": "false",
 }
-"""Leases and back-offs of seconds instead of minutes, and any free ports."""
+"""Leases and back-offs of seconds instead of minutes, any free ports, bots as plain processes."""
 
 
 def make_bot(
