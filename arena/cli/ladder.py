@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from arena.cli import standings as remote_standings
+from arena.cli import remote_ladder
 from arena.cli.console import EXIT_FAILED, DataDir, Json, RedisUrl, ask, complain, out, print_json
 from arena.cli.remote import Server, goes_remote
 from arena.ratings.elo import MICRO
@@ -46,7 +46,7 @@ def ladder(  # noqa: PLR0913 -- a command's options
         _rebuild(only, data_dir=data_dir, redis_url=redis_url, json=json)
         return
     if goes_remote(server, data_dir=data_dir, redis_url=redis_url):
-        remote_standings.show(ruleset, count=count, server=server, json=json)
+        remote_ladder.show(ruleset, count=count, server=server, json=json)
         return
 
     async def question(arena: Arena) -> dict[str, list[Row]]:

@@ -1,0 +1,79 @@
+"""``arena ladder``, over the API."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.table import Table
+
+from arena.cli.console import out, print_json
+from arena.cli.remote import calling, pages
+from arena.v1 import ladders_pb2
+
+if TYPE_CHECKING:
+    from arena.client import Client
+
+_PAGE: Final = 200
+
+
+def show(ruleset: str, *, count: int, server: str | None, json: bool) -> None:
+    """Show the best bots of a ladder, or of every ladder.
+
+    Args:
+        ruleset: any spelling of it; empty for every ladder.
+        count: how many bots of each.
+        server: the arena's address; None for that of the environment or the login.
+        json: whether a program reads it.
+    """
+    found: dict[str, list[ladders_pb2.LadderEntry]] = {}
+    with calling(server) as client:
+        for each in [ruleset] if ruleset else _ladders(client):
+            request = ladders_pb2.GetLadderRequest(ruleset=each, page_size=min(count, _PAGE))
+            for page in pages(client, client.stub.GetLadder, request):
+                entries = found.setdefault(page.ladder.ruleset, [])
+                entries += page.entries
+                if len(entries) >= count:
+                    break
+    if json:
+        ladders = {each: [_document(e) for e in rows[:count]] for each, rows in found.items()}
+        print_json({"ladders": ladders})
+        return
+    if not found:
+        out.print("There is no ladder yet; `arena submit DIR` brings a bot that opens one.")
+    for each, entries in found.items():
+        out.print(_table(each, entries[:count]))
+
+
+def _ladders(client: Client) -> list[str]:
+    answer = client.ask(client.stub.ListLadders, ladders_pb2.ListLaddersRequest())
+    return [ladder.ruleset for ladder in answer.ladders]
+
+
+def _table(title: str, entries: list[ladders_pb2.LadderEntry]) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("rank", justify="right")
+    for heading in ("bot", "owner", "version"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("Elo", "matches"):
+        table.add_column(heading, justify="right")
+    for entry in entries:
+        table.add_row(
+            str(entry.place),
+            entry.bot,
+            entry.owner,
+            entry.active_version,
+            f"{entry.rating:.1f}",
+            str(entry.rated_matches),
+        )
+    return table
+
+
+def _document(entry: ladders_pb2.LadderEntry) -> dict[str, Any]:
+    return {
+        "rank": entry.place,
+        "bot": entry.bot,
+        "owner": entry.owner,
+        "version": entry.active_version,
+        "elo": round(entry.rating, 6),
+        "matches": entry.rated_matches,
+    }
