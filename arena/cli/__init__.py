@@ -40,6 +40,8 @@ MODULES = {
     "challenge": ("challenge",),
     "ladder": ("ladder",),
     "matches": ("matches", "match"),
+    "tournament": ("tournament",),
+    "league": ("league",),
     "queue": ("queue",),
     "stats": ("stats",),
 }

@@ -1,79 +1,82 @@
-"""The standings of ladders, over the API."""
+"""Standings, cross-tables and brackets on a terminal."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
-
 from rich.table import Table
 
-from arena.cli.console import out, print_json
-from arena.cli.remote import calling, pages
-from arena.v1 import ladders_pb2
+from arena.competition_report import StandingsReport, StandingsRow
+from referee.outcome import ForfeitReason
 
-if TYPE_CHECKING:
-    from arena.client import Client
-
-_PAGE: Final = 200
+_GONE = "-"
 
 
-def show(ruleset: str, *, count: int, server: str | None, json: bool) -> None:
-    """Show the best bots of a ladder, or of every ladder.
-
-    Args:
-        ruleset: any spelling of it; empty for every ladder.
-        count: how many bots of each.
-        server: the arena's address; None for that of the environment or the login.
-        json: whether a program reads it.
-    """
-    found: dict[str, list[ladders_pb2.LadderEntry]] = {}
-    with calling(server) as client:
-        for each in [ruleset] if ruleset else _ladders(client):
-            request = ladders_pb2.GetLadderRequest(ruleset=each, page_size=min(count, _PAGE))
-            for page in pages(client, client.stub.GetLadder, request):
-                entries = found.setdefault(page.ladder.ruleset, [])
-                entries += page.entries
-                if len(entries) >= count:
-                    break
-    if json:
-        ladders = {each: [_document(e) for e in rows[:count]] for each, rows in found.items()}
-        print_json({"ladders": ladders})
-        return
-    if not found:
-        out.print("There is no ladder yet; `arena submit DIR` brings a bot that opens one.")
-    for each, entries in found.items():
-        out.print(_table(each, entries[:count]))
-
-
-def _ladders(client: Client) -> list[str]:
-    answer = client.ask(client.stub.ListLadders, ladders_pb2.ListLaddersRequest())
-    return [ladder.ruleset for ladder in answer.ladders]
-
-
-def _table(title: str, entries: list[ladders_pb2.LadderEntry]) -> Table:
+def standings_table(report: StandingsReport, *, title: str) -> Table:
+    """Return the standings, with how sure they are."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("rank", justify="right")
-    for heading in ("bot", "owner", "version"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("Elo", "matches"):
+    table.add_column("entrant")
+    for heading in (
+        "points", "played", "Elo", "95 %", "stronger", "points a game", "forfeits", "time-outs"
+    ):  # fmt: skip
         table.add_column(heading, justify="right")
-    for entry in entries:
-        table.add_row(
-            str(entry.place),
-            entry.bot,
-            entry.owner,
-            entry.active_version,
-            f"{entry.rating:.1f}",
-            str(entry.rated_matches),
-        )
+    for row in report.rows:
+        table.add_row(*_cells(row))
     return table
 
 
-def _document(entry: ladders_pb2.LadderEntry) -> dict[str, Any]:
-    return {
-        "rank": entry.place,
-        "bot": entry.bot,
-        "owner": entry.owner,
-        "version": entry.active_version,
-        "elo": round(entry.rating, 6),
-        "matches": entry.rated_matches,
-    }
+def _cells(row: StandingsRow) -> list[str]:
+    standing = row.standing
+    lost = sum(row.forfeits.values())
+    absent = f" +{row.walkovers} off" if row.walkovers else ""
+    return [
+        str(standing.rank),
+        standing.entrant,
+        f"{standing.points:g}",
+        str(standing.played),
+        _GONE if row.error is None else f"{row.elo:+.0f}",
+        row.note.partition(":")[0] if row.error is None else f"±{row.error:.0f}",
+        _GONE if row.stronger is None else f"{row.stronger:.0%}",
+        _GONE if row.mean_points is None else f"{row.mean_points:.1f}",
+        f"{lost}{absent}",
+        str(row.forfeits.get(ForfeitReason.TIMEOUT, 0)),
+    ]
+
+
+def footnotes(report: StandingsReport) -> list[str]:
+    """Return what there is to say beside the standings, a sentence each."""
+    notes = []
+    if report.first_seat is not None:
+        error = report.first_seat.error
+        margin = "too few rounds for an error bar" if error is None else f"±{100 * error:.1f}"
+        notes.append(f"first seat: scores {100 * report.first_seat.value:.1f} % ({margin})")
+    if report.variance_reduction is not None:
+        notes.append(
+            f"duplicate boards: as sure as {report.variance_reduction:.2f} times as many games on "
+            "boards of their own"
+        )
+    first = report.rows[0] if report.rows else None
+    if report.finished and first is not None:
+        sure = "unknown" if first.stronger is None else f"{first.stronger:.0%}"
+        notes.append(
+            f"{first.standing.entrant} comes first; the chance that it is really stronger than "
+            f"the second is {sure}"
+        )
+    return notes
+
+
+def cross_table(report: StandingsReport) -> Table:
+    """Return who got how much against whom, in per cent."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("", justify="right")
+    table.add_column("against")
+    ranked = [row.standing.entrant for row in report.rows]
+    for number in range(1, len(ranked) + 1):
+        table.add_column(str(number), justify="right")
+    for number, one in enumerate(ranked, start=1):
+        cells = []
+        for other in ranked:
+            meeting = report.meetings.get((one, other))
+            blank = "·" if one == other else ""
+            cells.append(blank if meeting is None else f"{100 * meeting.score:.0f}")
+        table.add_row(str(number), one, *cells)
+    return table

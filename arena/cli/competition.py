@@ -1,0 +1,183 @@
+"""What the commands of tournaments and of leagues share: forecasts, waiting, printing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import typer
+
+from arena.cli.bracket import KNOCK_OUTS, bracket
+from arena.cli.connection import Arena
+from arena.cli.console import EXIT_FAILED, out, print_json, progress_console
+from arena.cli.standings import cross_table, footnotes, standings_table
+from arena.competition_documents import competition_document
+from arena.competition_forecast import Forecast, Measurements, forecast, measure
+from arena.competition_records import (
+    CompetitionRecord,
+    CompetitionResult,
+    CompetitionState,
+    Round,
+)
+from arena.competition_report import StandingsReport, reports
+from arena.competition_store import CompetitionStore
+from arena.competitions.model import Competition, Options
+from arena.errors import InputError
+from arena.queue.workers import Workers
+from referee.games import parse_ruleset
+from referee.match.boards import rotation_count
+
+LATEST = 500
+"""Results of the ladder that a forecast is based on."""
+
+_OVER = {CompetitionState.ENDED, CompetitionState.CANCELLED}
+
+
+def make_options(
+    arena: Arena,
+    ruleset: str,
+    *,
+    boards: int | None,
+    lot: str = "",
+    **options: Any,
+) -> Options:
+    """Return a format's options for a ruleset.
+
+    Args:
+        arena: whose settings say what is left open.
+        ruleset: canonical text.
+        boards: None for as many as a ladder match has.
+        lot: seed text of the last tie-break.
+        **options: the others, by their names.
+    """
+    own = arena.settings.ladder(ruleset).boards
+    assert own is not None
+    return Options(
+        table_size=parse_ruleset(ruleset).entrants,
+        boards=boards or own,
+        lot=lot,
+        **options,
+    )
+
+
+async def forecast_of(
+    arena: Arena, ruleset: str, competitions: Sequence[Competition], *, slots: int | None = None
+) -> tuple[Forecast, Measurements]:
+    """Return what competitions will take here, and what that is based on."""
+    results = await arena.queues.ladder(ruleset).latest(LATEST)
+    measured = measure(results)
+    there = await Workers(arena.redis).slots() if slots is None else slots
+    rotations = rotation_count(parse_ruleset(ruleset))
+    found = await asyncio.to_thread(
+        forecast, competitions, rotations=rotations, slots=there, measured=measured
+    )
+    return found, measured
+
+
+def print_forecast(found: Forecast, measured: Measurements) -> None:
+    """Print what a competition will take."""
+    least, most = found.matches
+    matches = str(least) if least == most else f"{least} to {most}"
+    out.print(f"{matches} matches in {found.rounds} rounds, about {found.games} games")
+    if found.elapsed is not None:
+        minutes = found.elapsed / timedelta(minutes=1)
+        out.print(
+            f"about {minutes:.1f} minutes on the present workers, if they play nothing else "
+            f"(from {measured.matches} matches in the log)"
+        )
+    elif measured.seconds is None:
+        out.print("how long: unknown, this ladder has no results yet")
+    else:
+        out.print("how long: unknown, no worker is alive; name --slots")
+    if found.error is None:
+        out.print("error bars: none for most entrants, too few independent boards")
+    else:
+        lead = "" if found.resolved is None else f", a lead to ±{found.resolved:.0f}"
+        out.print(f"error bars: a strength is known to about ±{found.error:.0f} Elo (95 %){lead}")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A competition as commands show it.
+
+    Attributes:
+        record: the competition.
+        entries: who has entered, before the start.
+        reports: the standings by division; [] before the start.
+        results: by match.
+        rounds: by key.
+    """
+
+    record: CompetitionRecord
+    entries: Sequence[str]
+    reports: Sequence[StandingsReport]
+    results: Mapping[str, CompetitionResult]
+    rounds: Mapping[str, Round]
+
+
+async def look(arena: Arena, competition: str) -> Shown:
+    """Return a competition as it stands."""
+    store = CompetitionStore(arena.redis)
+    record = await store.get(competition)
+    results = await store.results(competition)
+    found = await asyncio.to_thread(reports, record, results) if record.divisions else []
+    rounds = await store.rounds(competition)
+    return Shown(record, await store.entries(competition), found, results, rounds)
+
+
+async def until_over(arena: Arena, competition: str, *, quiet: bool) -> None:
+    """Wait for the end of a competition, and say now and then how far it is.
+
+    Raises:
+        InputError: it has not started.
+    """
+    store, told = CompetitionStore(arena.redis), -1
+    while True:
+        record = await store.get(competition)
+        if record.state in _OVER:
+            return
+        if not record.divisions:
+            raise InputError(f"{record.name} has not started; `arena tournament start` does it")
+        played = len(await store.results(competition))
+        if not quiet and played >= told + 10:
+            told = played
+            progress_console.print(f"{record.name}: {played} matches played", markup=False)
+        await asyncio.sleep(0.3)
+
+
+def tell(shown: Shown, *, json: bool, cross: bool = False) -> None:
+    """Print a competition; exit with 1 when it was cancelled."""
+    record = shown.record
+    if json:
+        document = competition_document(record, shown.reports, shown.rounds, shown.results)
+        print_json({**document, "entries": list(shown.entries)})
+    else:
+        _print(shown, cross=cross)
+    if record.state is CompetitionState.CANCELLED:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _print(shown: Shown, *, cross: bool) -> None:
+    record = shown.record
+    out.print(
+        f"{record.name}: {record.rules.format.replace('_', ' ')} of {record.rules.ruleset}, "
+        f"{record.state}",
+        markup=False,
+    )
+    if not record.divisions:
+        out.print(f"entered: {', '.join(shown.entries) or 'nobody yet'}", markup=False)
+    for report in shown.reports:
+        title = f"{report.competition}: {report.played} of {len(report.matches)} known matches"
+        out.print(standings_table(report, title=title))
+        if cross:
+            out.print(cross_table(report))
+        if record.rules.format in KNOCK_OUTS:
+            for line in bracket(report, shown.results):
+                out.print(line, markup=False)
+        for note in footnotes(report):
+            out.print(note, markup=False)
+    for version, reason in record.gone.items():
+        out.print(f"{version} left: {reason}", markup=False)

@@ -1,0 +1,322 @@
+"""``arena league``: divisions that play season after season, with promotion and relegation."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from arena.cli.competition import Shown, look, make_options, tell, until_over
+from arena.cli.connection import Arena, ask
+from arena.cli.console import DataDir, Json, RedisUrl, out, print_json
+from arena.competition_documents import standings_csv
+from arena.competition_entry import check_entry
+from arena.competition_records import LEAGUE, CompetitionRules, CompetitionState
+from arena.competition_store import CompetitionStore, checked_name
+from arena.competitions.model import Format
+from arena.errors import NotFoundError, PreconditionError
+from arena.leagues import LeagueRecord, LeagueRules, LeagueStore
+from arena.store import BotState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Name = Annotated[str, typer.Argument(help="The league.")]
+Bot = Annotated[str, typer.Argument(help="A bot; it plays with its active version.")]
+_LIVE = {CompetitionState.RUNNING, CompetitionState.PAUSED}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    noun = typer.Typer(name="league", help="Create leagues, see them run.", no_args_is_help=True)
+    noun.command(name="create")(create)
+    noun.command(name="show")(show)
+    noun.command(name="season")(season)
+    noun.command(name="join")(join)
+    noun.command(name="withdraw")(withdraw)
+    noun.command(name="pause")(pause)
+    noun.command(name="resume")(resume)
+    noun.command(name="cancel")(cancel)
+    app.add_typer(noun)
+
+
+def create(  # noqa: PLR0913 -- a command's options
+    name: Name,
+    ruleset: Annotated[str, typer.Argument(help="For example quasenbo; see `arena games`.")],
+    *,
+    every: Annotated[
+        str,
+        typer.Option(help="When seasons begin: cron in UTC, '0 18 * * FRI', or 'at once'."),
+    ] = "",
+    seasons: Annotated[int, typer.Option(min=0, help="How many; 0 for no end.")] = 0,
+    division: Annotated[
+        int, typer.Option(min=0, help="Entrants of one in the first season; 0: up to 16.")
+    ] = 0,
+    moves: Annotated[int, typer.Option(min=0, help="How many go up, and how many down.")] = 2,
+    bots: Annotated[
+        list[str] | None, typer.Option("--bot", help="Enters; give it once for each.")
+    ] = None,
+    everybody: Annotated[
+        bool, typer.Option("--everybody", help="Every active bot of the ladder enters.")
+    ] = False,
+    boards: Annotated[int | None, typer.Option(min=1, help="Of a match.")] = None,
+    time: Annotated[str | None, typer.Option("--time", help="BANK+INCREMENT in seconds.")] = None,
+    rated: Annotated[bool, typer.Option(help="Its matches change the ladder's ratings.")] = False,
+    weight: Annotated[
+        int, typer.Option(min=1, max=10**6, help="Its share beside the ladder, which has 1.")
+    ] = 1,
+    seed: Annotated[str, typer.Option(help="Text that all boards follow from; secret.")] = "",
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    json: Json = False,
+) -> None:
+    """Create a league; the first season begins when it is due, or by `arena league season`."""
+
+    async def question(arena: Arena) -> tuple[LeagueRecord, list[str]]:
+        canonical = await arena.ruleset(ruleset)
+        control = time or arena.settings.ladder(canonical).time_control
+        assert control is not None
+        matches = CompetitionRules(
+            ruleset=canonical,
+            format=Format.ROUND_ROBIN,
+            options=make_options(arena, canonical, boards=boards, lot=name),
+            time_control=control,
+            rated=rated,
+            weight=weight,
+        )
+        rules = LeagueRules(
+            matches=matches, division=division, moves=moves, schedule=every, seasons=seasons
+        )
+        entries = list(bots or [])
+        if everybody:
+            known = await arena.store.bots(ruleset=canonical)
+            entries += [bot.name for bot in known if bot.state is BotState.ACTIVE]
+        return await _create(arena, name, rules, entries, seed=seed)
+
+    league, entries = ask(question, data_dir=data_dir, redis_url=redis_url)
+    _tell(league, entries, json=json)
+
+
+async def _create(
+    arena: Arena, name: str, rules: LeagueRules, entries: Sequence[str], *, seed: str
+) -> tuple[LeagueRecord, list[str]]:
+    league = f"{LEAGUE}-{checked_name(name)}"
+    for entry in entries:
+        await check_entry(entry, rules.matches, arena.store)
+    store = LeagueStore(arena.redis)
+    secret = hashlib.sha256(seed.encode()).digest() if seed else None
+    if not await store.create(league, rules, seed=secret):
+        raise PreconditionError(f"there is a league {name}; choose another name")
+    for entry in entries:
+        await store.enter(league, entry)
+    return await store.get(league), await store.entries(league)
+
+
+def _tell(league: LeagueRecord, entries: Sequence[str], *, json: bool) -> None:
+    document = {
+        "name": league.name,
+        "state": league.state,
+        "ruleset": league.rules.matches.ruleset,
+        "schedule": league.rules.schedule,
+        "season": league.season,
+        "seasons": league.rules.seasons,
+        "next_time": league.next_time and league.next_time.isoformat(),
+        "note": league.note,
+        "entries": list(entries),
+    }
+    if json:
+        print_json(document)
+        return
+    of = f" of {league.rules.seasons}" if league.rules.seasons else ""
+    due = (
+        "" if league.next_time is None else f", the next due {league.next_time:%Y-%m-%d %H:%M} UTC"
+    )
+    out.print(
+        f"{league.name}: {league.rules.matches.ruleset}, {league.state}, season {league.season}"
+        f"{of}{due}; {len(entries)} bots",
+        markup=False,
+    )
+    if league.note:
+        out.print(league.note, markup=False)
+
+
+def show(
+    name: Annotated[str, typer.Argument(help="The league; all without it.")] = "",
+    *,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    json: Json = False,
+) -> None:
+    """Show a league: its entrants, when its next season begins, where everybody came."""
+
+    async def question(arena: Arena) -> list[tuple[LeagueRecord, list[str], list[Place]]]:
+        store = LeagueStore(arena.redis)
+        leagues = [await store.get(f"{LEAGUE}-{name}")] if name else await store.all()
+        return [
+            (each, await store.entries(each.id), await _places(arena, each)) for each in leagues
+        ]
+
+    found = ask(question, data_dir=data_dir, redis_url=redis_url)
+    if json:
+        print_json({"leagues": [_document(*each) for each in found]})
+        return
+    if not found:
+        out.print("There is no league yet; `arena league create` makes one.")
+    for league, entries, places in found:
+        _tell(league, entries, json=False)
+        if name and places:
+            out.print(_history(places))
+
+
+Place = tuple[int, int, int, str]
+"""Season, division and place, each from 1, and the version."""
+
+
+async def _places(arena: Arena, league: LeagueRecord) -> list[Place]:
+    store = CompetitionStore(arena.redis)
+    places: list[Place] = []
+    for number in range(1, league.season + 1):
+        season_ = await store.find(league.season_id(number))
+        places += [
+            (number, division, place, version)
+            for division, ranked in enumerate(season_.ranking if season_ else (), start=1)
+            for place, version in enumerate(ranked, start=1)
+        ]
+    return places
+
+
+def _document(
+    league: LeagueRecord, entries: Sequence[str], places: Sequence[Place]
+) -> dict[str, Any]:
+    keys = ("season", "division", "place", "entrant")
+    return {
+        "name": league.name,
+        "state": league.state,
+        "ruleset": league.rules.matches.ruleset,
+        "schedule": league.rules.schedule,
+        "season": league.season,
+        "seasons": league.rules.seasons,
+        "next_time": league.next_time and league.next_time.isoformat(),
+        "note": league.note,
+        "entries": list(entries),
+        "places": [dict(zip(keys, each, strict=True)) for each in places],
+    }
+
+
+def _history(places: Sequence[Place]) -> Table:
+    """Return each bot's division and place by season, the best of the last season first."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("bot")
+    seasons = sorted({each[0] for each in places})
+    for number in seasons:
+        table.add_column(f"season {number}", justify="right")
+    where = {(each[3].partition("@")[0], each[0]): each[1:3] for each in places}
+    bots = {bot for bot, _ in where}
+    last = seasons[-1]
+    for bot in sorted(bots, key=lambda bot: (where.get((bot, last), (99, 0)), bot)):
+        cells = [where.get((bot, number)) for number in seasons]
+        table.add_row(bot, *("-" if cell is None else f"{cell[0]}.{cell[1]}" for cell in cells))
+    return table
+
+
+def season(  # noqa: PLR0913 -- a command's options
+    name: Name,
+    number: Annotated[int, typer.Argument(min=0, help="Which; 0 for the latest.")] = 0,
+    *,
+    begin: Annotated[
+        bool, typer.Option("--start", help="Begin the next one, once the present one is over.")
+    ] = False,
+    cross: Annotated[bool, typer.Option("--cross", help="Add who did how against whom.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print the standings as CSV.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for its end before.")] = False,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    json: Json = False,
+) -> None:
+    """Show a season's standings, division by division; or begin the next season."""
+
+    async def question(arena: Arena) -> Shown | None:
+        store = LeagueStore(arena.redis)
+        league = await store.get(f"{LEAGUE}-{name}")
+        if begin:
+            await store.call_season(league.id)
+            return None
+        if not (number or league.season):
+            raise NotFoundError(f"no season of {name} has begun; `--start` begins one")
+        which = league.season_id(number or league.season)
+        if wait:
+            await until_over(arena, which, quiet=json or csv)
+        return await look(arena, which)
+
+    shown = ask(question, data_dir=data_dir, redis_url=redis_url)
+    if shown is None:
+        out.print(f"{name}: the next season is due now", markup=False)
+    elif csv:
+        out.out(standings_csv(shown.reports), end="")
+    else:
+        tell(shown, json=json, cross=cross)
+
+
+def join(
+    name: Name,
+    bot: Bot,
+    *,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+) -> None:
+    """Let a bot play from the next season on."""
+
+    async def question(arena: Arena) -> bool:
+        store = LeagueStore(arena.redis)
+        league = await store.get(f"{LEAGUE}-{name}")
+        await check_entry(bot, league.rules.matches, arena.store)
+        return await store.enter(league.id, bot)
+
+    entered = ask(question, data_dir=data_dir, redis_url=redis_url)
+    out.print(f"{bot} {'enters' if entered else 'had entered'} {name}", markup=False)
+
+
+def withdraw(name: Name, bot: Bot, *, data_dir: DataDir = None, redis_url: RedisUrl = None) -> None:
+    """Let a bot play no more seasons; it plays the present one to its end."""
+
+    async def question(arena: Arena) -> None:
+        await LeagueStore(arena.redis).leave(f"{LEAGUE}-{name}", bot)
+
+    ask(question, data_dir=data_dir, redis_url=redis_url)
+    out.print(f"{bot} leaves {name} after the present season", markup=False)
+
+
+def pause(name: Name, *, data_dir: DataDir = None, redis_url: RedisUrl = None) -> None:
+    """Begin no more matches and no season."""
+    _change(name, "pause", data_dir=data_dir, redis_url=redis_url)
+
+
+def resume(name: Name, *, data_dir: DataDir = None, redis_url: RedisUrl = None) -> None:
+    """Let a paused league go on."""
+    _change(name, "resume", data_dir=data_dir, redis_url=redis_url)
+
+
+def cancel(name: Name, *, data_dir: DataDir = None, redis_url: RedisUrl = None) -> None:
+    """End a league and its present season."""
+    _change(name, "cancel", data_dir=data_dir, redis_url=redis_url)
+
+
+def _change(name: str, verb: str, **address: Any) -> None:
+    async def question(arena: Arena) -> LeagueRecord:
+        return await change(arena, f"{LEAGUE}-{name}", verb)
+
+    league = ask(question, **address)
+    out.print(f"{league.name} is {league.state}", markup=False)
+
+
+async def change(arena: Arena, league: str, verb: str) -> LeagueRecord:
+    """Pause, resume or cancel a league and the season that it is in."""
+    store, competitions = LeagueStore(arena.redis), CompetitionStore(arena.redis)
+    await getattr(store, verb)(league)
+    record = await store.get(league)
+    present = await competitions.find(record.season_id()) if record.season else None
+    if present is not None and present.state in _LIVE:
+        await getattr(competitions, verb)(present.id)
+    return record

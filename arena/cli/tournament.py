@@ -1,0 +1,382 @@
+"""``arena tournament``: an operator plans, creates, starts and watches tournaments."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from arena import competition_entry
+from arena.cli.competition import (
+    Shown,
+    forecast_of,
+    look,
+    make_options,
+    print_forecast,
+    tell,
+    until_over,
+)
+from arena.cli.connection import Arena, ask
+from arena.cli.console import DataDir, Json, RedisUrl, out, print_json, progress_console
+from arena.competition_documents import forecast_document, standings_csv
+from arena.competition_forecast import Forecast, Measurements
+from arena.competition_records import (
+    TOURNAMENT,
+    CompetitionRecord,
+    CompetitionRules,
+    CompetitionState,
+    Seeding,
+)
+from arena.competition_store import CompetitionStore, checked_name
+from arena.competitions.model import Competition, Format
+from arena.errors import PreconditionError
+from arena.store import BotState
+from referee.games import parse_ruleset
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Name = Annotated[str, typer.Argument(help="The tournament.")]
+Bot = Annotated[str, typer.Argument(help="A bot, or one version of it, NAME@3.")]
+Ruleset = Annotated[str, typer.Argument(help="For example quasenbo; see `arena games`.")]
+FormatName = Annotated[Format, typer.Option("--format", help="How it finds its matches.")]
+Bots = Annotated[
+    list[str] | None, typer.Option("--bot", help="Enters; give it once for each, seeds in order.")
+]
+Boards = Annotated[int | None, typer.Option(min=1, help="Of a match; as the ladder's matches.")]
+Cycles = Annotated[int, typer.Option(min=1, help="Round robin, gauntlet: 2 plays it twice.")]
+Rounds = Annotated[int | None, typer.Option(min=1, help="Swiss: log2 of the entrants.")]
+Challengers = Annotated[int, typer.Option(min=1, help="Gauntlet: the first so many seeds.")]
+Groups = Annotated[int, typer.Option(min=1, help="Groups: how many.")]
+Advance = Annotated[int, typer.Option(min=1, help="Groups: how many of each go on.")]
+TimeControl = Annotated[str | None, typer.Option("--time", help="BANK+INCREMENT in seconds.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    noun = typer.Typer(
+        name="tournament", help="Plan, create, start and watch tournaments.", no_args_is_help=True
+    )
+    noun.command(name="plan")(plan)
+    noun.command(name="create")(create)
+    noun.command(name="open")(open_)
+    noun.command(name="join")(join)
+    noun.command(name="withdraw")(withdraw)
+    noun.command(name="start")(start)
+    noun.command(name="show")(show)
+    noun.command(name="list")(show_all)
+    noun.command(name="pause")(pause)
+    noun.command(name="resume")(resume)
+    noun.command(name="cancel")(cancel)
+    app.add_typer(noun)
+
+
+def plan(  # noqa: PLR0913 -- a command's options
+    ruleset: Ruleset,
+    *,
+    format: FormatName = Format.ROUND_ROBIN,  # noqa: A002 -- the option's name
+    entrants: Annotated[int, typer.Option(min=2, help="How many will play.")] = 16,
+    boards: Boards = None,
+    cycles: Cycles = 1,
+    rounds: Rounds = None,
+    challengers: Challengers = 1,
+    groups: Groups = 2,
+    advance: Advance = 2,
+    slots: Annotated[int | None, typer.Option(min=1, help="Instead of the workers'.")] = None,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    json: Json = False,
+) -> None:
+    """Say how long a tournament would take, and how sure its standings would be."""
+    options = {
+        "cycles": cycles,
+        "rounds": rounds,
+        "challengers": challengers,
+        "groups": groups,
+        "advance": advance,
+    }
+
+    async def question(arena: Arena) -> tuple[Forecast, Measurements]:
+        canonical = parse_ruleset(ruleset).ruleset
+        chosen = make_options(arena, canonical, boards=boards, **options)
+        seeds = tuple(f"seed-{number:04}" for number in range(1, entrants + 1))
+        competition = Competition("t-plan", format, seeds, chosen)
+        return await forecast_of(arena, canonical, [competition], slots=slots)
+
+    found, measured = ask(question, data_dir=data_dir, redis_url=redis_url)
+    if json:
+        print_json(forecast_document(found, based_on=measured.matches))
+        return
+    print_forecast(found, measured)
+
+
+def create(  # noqa: PLR0913 -- a command's options
+    name: Name,
+    ruleset: Ruleset,
+    *,
+    format: FormatName = Format.ROUND_ROBIN,  # noqa: A002 -- the option's name
+    bots: Bots = None,
+    everybody: Annotated[
+        bool, typer.Option("--everybody", help="Every active bot of the ladder enters.")
+    ] = False,
+    boards: Boards = None,
+    cycles: Cycles = 1,
+    rounds: Rounds = None,
+    challengers: Challengers = 1,
+    groups: Groups = 2,
+    advance: Advance = 2,
+    time: TimeControl = None,
+    rated: Annotated[bool, typer.Option(help="Its matches change the ladder's ratings.")] = False,
+    weight: Annotated[
+        int, typer.Option(min=1, max=10**6, help="Its share beside the ladder, which has 1.")
+    ] = 1,
+    seeding: Annotated[Seeding, typer.Option(help="The order of the seeds.")] = Seeding.RATING,
+    capacity: Annotated[int, typer.Option(min=0, help="The most entrants; 0 for any.")] = 0,
+    seed: Annotated[str, typer.Option(help="Text that all boards follow from; secret.")] = "",
+    registration: Annotated[
+        bool, typer.Option("--open", help="Owners may enter their own bots.")
+    ] = False,
+    begin: Annotated[bool, typer.Option("--start", help="Start it at once.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Start it, and wait for its end.")] = False,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    json: Json = False,
+) -> None:
+    """Create a tournament, and perhaps start it."""
+    options = {
+        "cycles": cycles,
+        "rounds": rounds,
+        "challengers": challengers,
+        "groups": groups,
+        "advance": advance,
+    }
+
+    async def question(arena: Arena) -> Shown:
+        canonical = await arena.ruleset(ruleset)
+        control = time or arena.settings.ladder(canonical).time_control
+        assert control is not None
+        rules = CompetitionRules(
+            ruleset=canonical,
+            format=format,
+            options=make_options(arena, canonical, boards=boards, lot=name, **options),
+            time_control=control,
+            rated=rated,
+            weight=weight,
+            seeding=seeding,
+            capacity=capacity,
+        )
+        entries = list(bots or [])
+        if everybody:
+            known = await arena.store.bots(ruleset=canonical)
+            entries += [bot.name for bot in known if bot.state is BotState.ACTIVE]
+        await create_tournament(arena, name, rules, entries, seed=seed, registration=registration)
+        if begin or wait:
+            await start_tournament(arena, name)
+        if wait:
+            await until_over(arena, competition_id(name), quiet=json)
+        return await look(arena, competition_id(name))
+
+    tell(ask(question, data_dir=data_dir, redis_url=redis_url), json=json)
+
+
+async def create_tournament(  # noqa: PLR0913 -- all that a tournament begins with
+    arena: Arena,
+    name: str,
+    rules: CompetitionRules,
+    entries: Sequence[str],
+    *,
+    seed: str = "",
+    registration: bool = False,
+) -> None:
+    """Create a tournament and enter bots.
+
+    Raises:
+        InputError: no such bot, or one that cannot play here.
+        PreconditionError: there is a tournament of this name.
+    """
+    competition = competition_id(checked_name(name))
+    for entry in entries:
+        await competition_entry.check_entry(entry, rules, arena.store)
+    store = CompetitionStore(arena.redis)
+    secret = hashlib.sha256(seed.encode()).digest() if seed else None
+    state = CompetitionState.OPEN if registration else CompetitionState.DRAFT
+    if not await store.create(competition, rules, state=state, seed=secret):
+        raise PreconditionError(f"there is a tournament {name}; choose another name")
+    for entry in entries:
+        await store.enter(competition, entry, as_operator=True)
+
+
+async def start_tournament(arena: Arena, name: str) -> CompetitionRecord:
+    """Start a tournament, and say who is left out."""
+    record, frozen = await competition_entry.start(
+        competition_id(name),
+        competitions=CompetitionStore(arena.redis),
+        store=arena.store,
+        queues=arena.queues,
+    )
+    for entry, why in frozen.left_out.items():
+        progress_console.print(f"left out {entry}: {why}", markup=False)
+    return record
+
+
+def competition_id(name: str) -> str:
+    """Return the id of a tournament."""
+    return f"{TOURNAMENT}-{name}"
+
+
+def open_(
+    name: Name, *, data_dir: DataDir = None, redis_url: RedisUrl = None, json: Json = False
+) -> None:
+    """Let owners enter their own bots."""
+    _change(name, "open", data_dir=data_dir, redis_url=redis_url, json=json)
+
+
+def pause(
+    name: Name, *, data_dir: DataDir = None, redis_url: RedisUrl = None, json: Json = False
+) -> None:
+    """Begin no more matches; what is being played goes on."""
+    _change(name, "pause", data_dir=data_dir, redis_url=redis_url, json=json)
+
+
+def resume(
+    name: Name, *, data_dir: DataDir = None, redis_url: RedisUrl = None, json: Json = False
+) -> None:
+    """Let a paused tournament go on."""
+    _change(name, "resume", data_dir=data_dir, redis_url=redis_url, json=json)
+
+
+def cancel(
+    name: Name, *, data_dir: DataDir = None, redis_url: RedisUrl = None, json: Json = False
+) -> None:
+    """End a tournament without a winner; what is being played is dropped."""
+    _change(name, "cancel", data_dir=data_dir, redis_url=redis_url, json=json)
+
+
+def _change(name: str, verb: str, *, json: bool, **address: Any) -> None:
+    async def question(arena: Arena) -> CompetitionRecord:
+        store = CompetitionStore(arena.redis)
+        await getattr(store, verb)(competition_id(name))
+        return await store.get(competition_id(name))
+
+    record = ask(question, **address)
+    if json:
+        print_json({"name": record.name, "state": record.state})
+    else:
+        out.print(f"{record.name} is {record.state}", markup=False)
+
+
+def join(
+    name: Name,
+    bot: Bot,
+    *,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    json: Json = False,
+) -> None:
+    """Enter a bot before the start; it plays with the version that is active then."""
+
+    async def question(arena: Arena) -> bool:
+        store = CompetitionStore(arena.redis)
+        record = await store.get(competition_id(name))
+        await competition_entry.check_entry(bot, record.rules, arena.store)
+        return await store.enter(record.id, bot, as_operator=True)
+
+    entered = ask(question, data_dir=data_dir, redis_url=redis_url)
+    if json:
+        print_json({"name": name, "bot": bot, "entered": entered})
+    else:
+        out.print(f"{bot} {'enters' if entered else 'had entered'} {name}", markup=False)
+
+
+def withdraw(
+    name: Name,
+    bot: Bot,
+    *,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    json: Json = False,
+) -> None:
+    """Take a bot out; once it has started, its unplayed matches count as lost."""
+
+    async def question(arena: Arena) -> str:
+        return await CompetitionStore(arena.redis).leave(competition_id(name), bot)
+
+    answer = ask(question, data_dir=data_dir, redis_url=redis_url)
+    if json:
+        print_json({"name": name, "bot": bot, "answer": answer})
+    else:
+        out.print(f"{bot} has {answer} from {name}".replace("left from", "left"), markup=False)
+
+
+def start(
+    name: Name,
+    *,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for its end.")] = False,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    json: Json = False,
+) -> None:
+    """Start a tournament: entrants and their versions are settled from now on."""
+
+    async def question(arena: Arena) -> Shown:
+        await start_tournament(arena, name)
+        if wait:
+            await until_over(arena, competition_id(name), quiet=json)
+        return await look(arena, competition_id(name))
+
+    tell(ask(question, data_dir=data_dir, redis_url=redis_url), json=json)
+
+
+def show(  # noqa: PLR0913 -- a command's options
+    name: Name,
+    *,
+    cross: Annotated[bool, typer.Option("--cross", help="Add who did how against whom.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print the standings as CSV.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for its end before.")] = False,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    json: Json = False,
+) -> None:
+    """Show the standings, how sure they are, and the bracket of a knock-out."""
+
+    async def question(arena: Arena) -> Shown:
+        if wait:
+            await until_over(arena, competition_id(name), quiet=json or csv)
+        return await look(arena, competition_id(name))
+
+    shown = ask(question, data_dir=data_dir, redis_url=redis_url)
+    if csv:
+        out.out(standings_csv(shown.reports), end="")
+        return
+    tell(shown, json=json, cross=cross)
+
+
+def show_all(*, data_dir: DataDir = None, redis_url: RedisUrl = None, json: Json = False) -> None:
+    """List tournaments and seasons of leagues."""
+
+    async def question(arena: Arena) -> list[CompetitionRecord]:
+        return await CompetitionStore(arena.redis).all()
+
+    records = ask(question, data_dir=data_dir, redis_url=redis_url)
+    if json:
+        print_json({"competitions": [_line(record) for record in records]})
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("name", "ruleset", "format", "state", "entrants", "created"):
+        table.add_column(heading)
+    for record in records:
+        table.add_row(*map(str, _line(record).values()))
+    out.print(table)
+
+
+def _line(record: CompetitionRecord) -> dict[str, Any]:
+    return {
+        "name": record.name,
+        "ruleset": record.rules.ruleset,
+        "format": record.rules.format,
+        "state": record.state,
+        "entrants": len(record.entrants),
+        "created_time": record.created_time.isoformat(),
+    }
