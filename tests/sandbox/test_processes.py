@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -20,6 +21,7 @@ from referee.match.confined import RunReport, run_in_sandbox
 from referee.match.limits import Limits
 from referee.match.process import BotProcess
 from referee.match.sandbox import BotCommand, PlainSandbox, Sandbox
+from referee.match.walls import TMP
 from tests.sandbox.attacking import SMALL, left, play, running, write_bot
 
 HIDES = ("import os\nos.mkdir('x', 0o300); open('x/y', 'w').close()", "cannot be read")
@@ -325,3 +327,41 @@ def _users(mark: str) -> set[int]:
         if mark.encode() in words and b"--" not in words:
             found.add(entry.stat().st_uid)
     return found
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that every user may read, and enter all folders above."""
+    with tempfile.TemporaryDirectory(dir=TMP) as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+
+
+async def test_no_view_is_built_where_everything_can_be_read(
+    sandbox: BubblewrapSandbox, public: Path
+) -> None:
+    """A program of the system, in a readable folder, runs behind the walls alone."""
+    command = BotCommand(("sh", "-c", "id -u; awk 'BEGIN {print 6 * 7}'; echo /*"), public)
+    launch = sandbox.launch(command)
+    launch.give_up()
+    assert sum(word.endswith("/bwrap") for word in launch.argv) == 1
+    report = await run_in_sandbox(command, sandbox, limit=timedelta(seconds=30))
+    user, product, names = report.stdout.splitlines()
+    assert (user, product) == ("65534", "42")
+    assert set(names.split()) >= {"/bot", "/dev", "/etc", TMP, "/usr"}
+    assert "/proc" not in names
+
+
+async def test_without_a_view_bots_end_when_they_are_told(
+    sandbox: BubblewrapSandbox, public: Path
+) -> None:
+    """Politely first, and for certain then."""
+    mark = new_mark()
+    script = "trap 'exit 4' TERM; echo up; while :; do sleep 0.05; done"
+    for words, grace, code in ((script, 20.0, 4), ("trap '' TERM;" + script, 0.0, -9)):
+        command = BotCommand(("sh", "-c", words, mark), public)
+        process = BotProcess(command, sandbox, exited=lambda _: None)
+        await printed(process)
+        assert (await process.stop(grace=grace)).code == code
+        assert await left(mark) == []
