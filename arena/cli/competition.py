@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 import typer
 
+from arena import competition_entry
 from arena.cli.bracket import KNOCK_OUTS, bracket
 from arena.cli.connection import Arena
 from arena.cli.console import EXIT_FAILED, out, print_json, progress_console
@@ -17,15 +18,17 @@ from arena.cli.standings import cross_table, footnotes, standings_table
 from arena.competition_documents import competition_document
 from arena.competition_forecast import Forecast, Measurements, forecast, measure
 from arena.competition_records import (
+    TOURNAMENT,
     CompetitionRecord,
     CompetitionResult,
+    CompetitionRules,
     CompetitionState,
     Round,
 )
 from arena.competition_report import StandingsReport, reports
-from arena.competition_store import CompetitionStore
-from arena.competitions.model import Competition, Options
-from arena.errors import InputError
+from arena.competition_store import CompetitionStore, checked_name
+from arena.competitions.model import Competition
+from arena.errors import InputError, PreconditionError
 from arena.queue.workers import Workers
 from referee.games import parse_ruleset
 from referee.match.boards import rotation_count
@@ -34,33 +37,6 @@ LATEST = 500
 """Results of the ladder that a forecast is based on."""
 
 _OVER = {CompetitionState.ENDED, CompetitionState.CANCELLED}
-
-
-def make_options(
-    arena: Arena,
-    ruleset: str,
-    *,
-    boards: int | None,
-    lot: str = "",
-    **options: Any,
-) -> Options:
-    """Return a format's options for a ruleset.
-
-    Args:
-        arena: whose settings say what is left open.
-        ruleset: canonical text.
-        boards: None for as many as a ladder match has.
-        lot: seed text of the last tie-break.
-        **options: the others, by their names.
-    """
-    own = arena.settings.ladder(ruleset).boards
-    assert own is not None
-    return Options(
-        table_size=parse_ruleset(ruleset).entrants,
-        boards=boards or own,
-        lot=lot,
-        **options,
-    )
 
 
 async def forecast_of(
@@ -181,3 +157,48 @@ def _print(shown: Shown, *, cross: bool) -> None:
             out.print(note, markup=False)
     for version, reason in record.gone.items():
         out.print(f"{version} left: {reason}", markup=False)
+
+
+async def create_tournament(  # noqa: PLR0913 -- all that a tournament begins with
+    arena: Arena,
+    name: str,
+    rules: CompetitionRules,
+    entries: Sequence[str],
+    *,
+    seed: str = "",
+    registration: bool = False,
+) -> None:
+    """Create a tournament and enter bots.
+
+    Raises:
+        InputError: no such bot, or one that cannot play here.
+        PreconditionError: there is a tournament of this name.
+    """
+    competition = competition_id(checked_name(name))
+    for entry in entries:
+        await competition_entry.check_entry(entry, rules, arena.store)
+    store = CompetitionStore(arena.redis)
+    secret = hashlib.sha256(seed.encode()).digest() if seed else None
+    state = CompetitionState.OPEN if registration else CompetitionState.DRAFT
+    if not await store.create(competition, rules, state=state, seed=secret):
+        raise PreconditionError(f"there is a tournament {name}; choose another name")
+    for entry in entries:
+        await store.enter(competition, entry, as_operator=True)
+
+
+async def start_tournament(arena: Arena, name: str) -> CompetitionRecord:
+    """Start a tournament, and say who is left out."""
+    record, frozen = await competition_entry.start(
+        competition_id(name),
+        competitions=CompetitionStore(arena.redis),
+        store=arena.store,
+        queues=arena.queues,
+    )
+    for entry, why in frozen.left_out.items():
+        progress_console.print(f"left out {entry}: {why}", markup=False)
+    return record
+
+
+def competition_id(name: str) -> str:
+    """Return the id of a tournament."""
+    return f"{TOURNAMENT}-{name}"

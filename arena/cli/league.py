@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from arena.cli.competition import Shown, look, make_options, tell, until_over
+from arena.cli.competition import Shown, look, tell, until_over
 from arena.cli.connection import Arena, ask
 from arena.cli.console import DataDir, Json, RedisUrl, out, print_json
+from arena.cli.format_options import make_options
 from arena.competition_documents import standings_csv
 from arena.competition_entry import check_entry
 from arena.competition_records import LEAGUE, CompetitionRules, CompetitionState
@@ -115,19 +116,8 @@ async def _create(
 
 
 def _tell(league: LeagueRecord, entries: Sequence[str], *, json: bool) -> None:
-    document = {
-        "name": league.name,
-        "state": league.state,
-        "ruleset": league.rules.matches.ruleset,
-        "schedule": league.rules.schedule,
-        "season": league.season,
-        "seasons": league.rules.seasons,
-        "next_time": league.next_time and league.next_time.isoformat(),
-        "note": league.note,
-        "entries": list(entries),
-    }
     if json:
-        print_json(document)
+        print_json(_document(league, entries, []))
         return
     of = f" of {league.rules.seasons}" if league.rules.seasons else ""
     due = (

@@ -14,9 +14,10 @@ def standings_table(report: StandingsReport, *, title: str) -> Table:
     """Return the standings, with how sure they are."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("rank", justify="right")
-    table.add_column("entrant")
+    widest = max((len(row.standing.entrant) for row in report.rows), default=0)
+    table.add_column("entrant", min_width=widest)
     for heading in (
-        "points", "played", "Elo", "95 %", "stronger", "points a game", "forfeits", "time-outs"
+        "points", "played", "Elo", "95 %", "stronger", "a game", "forfeits", "time-outs"
     ):  # fmt: skip
         table.add_column(heading, justify="right")
     for row in report.rows:

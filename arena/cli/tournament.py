@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -11,47 +10,41 @@ from rich.table import Table
 from arena import competition_entry
 from arena.cli.competition import (
     Shown,
+    competition_id,
+    create_tournament,
     forecast_of,
     look,
-    make_options,
     print_forecast,
+    start_tournament,
     tell,
     until_over,
 )
 from arena.cli.connection import Arena, ask
-from arena.cli.console import DataDir, Json, RedisUrl, out, print_json, progress_console
+from arena.cli.console import DataDir, Json, RedisUrl, out, print_json
+from arena.cli.format_options import (
+    Advance,
+    Boards,
+    Bots,
+    Challengers,
+    Cycles,
+    FormatName,
+    Groups,
+    Rounds,
+    Ruleset,
+    TimeControl,
+    make_options,
+)
+from arena.cli.tournament_play import play
 from arena.competition_documents import forecast_document, standings_csv
 from arena.competition_forecast import Forecast, Measurements
-from arena.competition_records import (
-    TOURNAMENT,
-    CompetitionRecord,
-    CompetitionRules,
-    CompetitionState,
-    Seeding,
-)
-from arena.competition_store import CompetitionStore, checked_name
+from arena.competition_records import CompetitionRecord, CompetitionRules, Seeding
+from arena.competition_store import CompetitionStore
 from arena.competitions.model import Competition, Format
-from arena.errors import PreconditionError
 from arena.store import BotState
 from referee.games import parse_ruleset
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 Name = Annotated[str, typer.Argument(help="The tournament.")]
 Bot = Annotated[str, typer.Argument(help="A bot, or one version of it, NAME@3.")]
-Ruleset = Annotated[str, typer.Argument(help="For example quasenbo; see `arena games`.")]
-FormatName = Annotated[Format, typer.Option("--format", help="How it finds its matches.")]
-Bots = Annotated[
-    list[str] | None, typer.Option("--bot", help="Enters; give it once for each, seeds in order.")
-]
-Boards = Annotated[int | None, typer.Option(min=1, help="Of a match; as the ladder's matches.")]
-Cycles = Annotated[int, typer.Option(min=1, help="Round robin, gauntlet: 2 plays it twice.")]
-Rounds = Annotated[int | None, typer.Option(min=1, help="Swiss: log2 of the entrants.")]
-Challengers = Annotated[int, typer.Option(min=1, help="Gauntlet: the first so many seeds.")]
-Groups = Annotated[int, typer.Option(min=1, help="Groups: how many.")]
-Advance = Annotated[int, typer.Option(min=1, help="Groups: how many of each go on.")]
-TimeControl = Annotated[str | None, typer.Option("--time", help="BANK+INCREMENT in seconds.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -70,6 +63,7 @@ def register(app: typer.Typer) -> None:
     noun.command(name="pause")(pause)
     noun.command(name="resume")(resume)
     noun.command(name="cancel")(cancel)
+    noun.command(name="play")(play)
     app.add_typer(noun)
 
 
@@ -90,7 +84,7 @@ def plan(  # noqa: PLR0913 -- a command's options
     json: Json = False,
 ) -> None:
     """Say how long a tournament would take, and how sure its standings would be."""
-    options = {
+    options: dict[str, Any] = {
         "cycles": cycles,
         "rounds": rounds,
         "challengers": challengers,
@@ -145,7 +139,7 @@ def create(  # noqa: PLR0913 -- a command's options
     json: Json = False,
 ) -> None:
     """Create a tournament, and perhaps start it."""
-    options = {
+    options: dict[str, Any] = {
         "cycles": cycles,
         "rounds": rounds,
         "challengers": challengers,
@@ -179,51 +173,6 @@ def create(  # noqa: PLR0913 -- a command's options
         return await look(arena, competition_id(name))
 
     tell(ask(question, data_dir=data_dir, redis_url=redis_url), json=json)
-
-
-async def create_tournament(  # noqa: PLR0913 -- all that a tournament begins with
-    arena: Arena,
-    name: str,
-    rules: CompetitionRules,
-    entries: Sequence[str],
-    *,
-    seed: str = "",
-    registration: bool = False,
-) -> None:
-    """Create a tournament and enter bots.
-
-    Raises:
-        InputError: no such bot, or one that cannot play here.
-        PreconditionError: there is a tournament of this name.
-    """
-    competition = competition_id(checked_name(name))
-    for entry in entries:
-        await competition_entry.check_entry(entry, rules, arena.store)
-    store = CompetitionStore(arena.redis)
-    secret = hashlib.sha256(seed.encode()).digest() if seed else None
-    state = CompetitionState.OPEN if registration else CompetitionState.DRAFT
-    if not await store.create(competition, rules, state=state, seed=secret):
-        raise PreconditionError(f"there is a tournament {name}; choose another name")
-    for entry in entries:
-        await store.enter(competition, entry, as_operator=True)
-
-
-async def start_tournament(arena: Arena, name: str) -> CompetitionRecord:
-    """Start a tournament, and say who is left out."""
-    record, frozen = await competition_entry.start(
-        competition_id(name),
-        competitions=CompetitionStore(arena.redis),
-        store=arena.store,
-        queues=arena.queues,
-    )
-    for entry, why in frozen.left_out.items():
-        progress_console.print(f"left out {entry}: {why}", markup=False)
-    return record
-
-
-def competition_id(name: str) -> str:
-    """Return the id of a tournament."""
-    return f"{TOURNAMENT}-{name}"
 
 
 def open_(
