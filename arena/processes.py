@@ -21,6 +21,8 @@ PARENT: Final = "ARENA_PARENT_PID"
 """Environment: the process that this one shall not outlive."""
 
 _PR_SET_PDEATHSIG: Final = 1
+_SAME: Final = 1.0
+"""Seconds in which further signals mean the same: a parent's threads each send one as they end."""
 
 
 def process_name(kind: str) -> str:
@@ -81,12 +83,17 @@ def run_until_told(main: Callable[[asyncio.Event], Awaitable[None]]) -> None:
         stopping = asyncio.Event()
         task = asyncio.ensure_future(main(stopping))
 
-        def stop() -> None:
-            if stopping.is_set():
-                task.cancel()
-            stopping.set()
-
         loop = asyncio.get_running_loop()
+        told = 0.0
+
+        def stop() -> None:
+            nonlocal told
+            if not stopping.is_set():
+                told = loop.time()
+                stopping.set()
+            elif loop.time() - told > _SAME:
+                task.cancel()
+
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop)
         end_with_parent()

@@ -211,12 +211,15 @@ class Worker:
         if not running:
             return
         self._log.info("worker drained", matches=len(running))
-        # Whoever would start another worker is gone, too, and perhaps the server with it.
-        grace = 0.0 if is_orphan() else self._options.grace.total_seconds()
-        await asyncio.wait(running, timeout=grace)
+        deadline = time.monotonic() + self._options.grace.total_seconds()
+        # An orphan lets go at once: the server may be gone soon, too.
+        while running and not is_orphan() and time.monotonic() < deadline:
+            _, left = await asyncio.wait(running, timeout=0.2)
+            running = list(left)
         for match in self._matches:
             match.let_go.set()
-        await asyncio.gather(*running)
+        if running:
+            await asyncio.wait(running)
 
     # One match.
 

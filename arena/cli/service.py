@@ -162,8 +162,11 @@ async def _schedule(settings: Settings, stopping: asyncio.Event, *, matches: int
             )
             await scheduler.run(stopping)
             keeping.cancel()
-        if is_orphan() and os.environ.get(EMBEDDED):
-            await _end_server(arena)
+        if os.environ.get(EMBEDDED):
+            # The parent tells of its end a moment before it has ended.
+            await asyncio.sleep(0.2)
+            if is_orphan():
+                await _end_server(arena)
 
 
 async def _end_server(arena: Arena) -> None:
