@@ -44,7 +44,7 @@ def test_rulesets_are_made_canonical(tmp_path: Path) -> None:
         (GOOD.replace('["quasenbo"]', "[]"), "rulesets must be a list of rulesets"),
         (GOOD + "parallel_games = 257\n", "must be a number from 1 to 256, not 257"),
         (GOOD + "parallel_games = true\n", "must be a number from 1 to 256, not True"),
-        (GOOD + 'protocol = "http"\n', "must be \"grpc\" or \"jsonl\", not 'http'"),
+        (GOOD + 'protocol = "http"\n', 'must be "grpc" or "jsonl", not \'http\''),
         (GOOD + "build = [1]\n", "build must be a list of words"),
     ],
 )
