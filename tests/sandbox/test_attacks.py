@@ -368,3 +368,22 @@ async def test_no_secret_is_on_a_command_line(sandbox: BubblewrapSandbox, tmp_pa
         "ARENA_BOT_ADDRESS", "ARENA_BOT_TOKEN", "HOME", "LANG", "LC_CTYPE", "NODE_PATH",
         "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PATH", "PWD", "PYTHONUNBUFFERED", "TMPDIR",
     }  # fmt: skip
+
+
+async def test_the_kernels_back_doors_are_shut(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
+    """Memory in nobody's account, namespaces, mounts, keys and programs for the kernel: none."""
+    names = (
+        "memfd_create", "shmget", "msgget", "mount", "umount2", "pivot_root", "setns", "unshare",
+        "keyctl", "bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "clone3",
+    )  # fmt: skip
+    script = f"""
+        column = 0 if os.uname().machine == "x86_64" else 1
+        numbers = {NUMBERS!r}
+        ours, _ = socket.socketpair()
+        sizes = [error_of(ours.setsockopt, socket.SOL_SOCKET, option, 1 << 30)
+                 for option in (socket.SO_SNDBUF, socket.SO_RCVBUF)]
+        return [system_call(numbers[name][column], 0, 0, 0, 0) for name in {names!r}] + sizes
+    """
+    absent = {"memfd_create", "clone3"}
+    expected = ["ENOSYS" if name in absent else "EPERM" for name in names]
+    assert (await attack(sandbox, tmp_path, script)).found == [*expected, "EPERM", "EPERM"]
