@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from arena.competition_records import CompetitionRecord, CompetitionRules, Seeding
+from arena.competition_records import (
+    CompetitionRecord,
+    CompetitionRules,
+    CompetitionState,
+    Seeding,
+)
+from arena.competition_store import checked_name
 from arena.competitions.model import Competition
 from arena.errors import ArenaError, InputError, NotFoundError, PreconditionError
 from arena.ratings.elo import START
@@ -93,6 +99,45 @@ async def freeze(
         # A stable sort: between equals who entered first is seeded first.
         versions.sort(key=lambda version: -ratings.get(version.partition("@")[0], START))
     return Frozen(tuple(versions), left_out)
+
+
+async def create(  # noqa: PLR0913 -- all that a tournament begins with
+    competition: str,
+    rules: CompetitionRules,
+    entries: Iterable[str],
+    *,
+    competitions: CompetitionStore,
+    store: Store,
+    seed: bytes | None = None,
+    is_open: bool = False,
+) -> CompetitionRecord:
+    """Create a tournament and enter bots.
+
+    Args:
+        competition: ``t-NAME``.
+        rules: what is played.
+        entries: bots and versions.
+        competitions: where it goes.
+        store: the registry.
+        seed: 32 bytes that the rounds' seeds follow from; None for random ones.
+        is_open: whether owners may enter their own bots.
+
+    Raises:
+        InputError: no possible name, no such bot, or one that cannot play.
+        PreconditionError: there is a tournament of this name.
+    """
+    name = checked_name(competition.partition("-")[2])
+    wanted = list(dict.fromkeys(entries))
+    for entry in wanted:
+        await check_entry(entry, rules, store)
+    state = CompetitionState.OPEN if is_open else CompetitionState.DRAFT
+    if not await competitions.create(competition, rules, state=state, seed=seed):
+        raise PreconditionError(
+            f"there is a tournament {name}; choose another name", reason="NAME_TAKEN"
+        )
+    for entry in wanted:
+        await competitions.enter(competition, entry, as_operator=True)
+    return await competitions.get(competition)
 
 
 async def start(

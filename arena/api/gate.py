@@ -16,17 +16,18 @@ from prometheus_client import Counter, Histogram
 
 from arena.api.errors import refusal
 from arena.errors import ArenaError, DeniedError, UnauthenticatedError
-from arena.v1 import arena_pb2
+from arena.v1 import arena_pb2, competitions_pb2
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
-    from google.protobuf.descriptor import MethodDescriptor
+    from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 
     from arena.accounts import Accounts, Scope, Token
     from arena.metrics import Metrics
 
 SERVICE: Final = arena_pb2.DESCRIPTOR.services_by_name["ArenaService"]
+COMPETITIONS: Final = competitions_pb2.DESCRIPTOR.services_by_name["CompetitionService"]
 LIMIT: Final = timedelta(seconds=30)
 """The longest that a call may take which is no stream."""
 
@@ -105,18 +106,21 @@ class Gate:
             registry=metrics.registry,
         )
 
-    def handlers(self, *parts: object) -> grpc.GenericRpcHandler:
-        """Return the handlers of the whole service.
+    def handlers(
+        self, *parts: object, service: ServiceDescriptor = SERVICE
+    ) -> grpc.GenericRpcHandler:
+        """Return the handlers of a whole service.
 
         Args:
             parts: objects whose methods answer calls, `GetBot` by ``get_bot``.
+            service: what is served.
         """
         made = {}
-        for method in SERVICE.methods:
+        for method in service.methods:
             name = re.sub(r"(?<!^)([A-Z])", r"_\1", method.name).lower()
             function = next(getattr(part, name) for part in parts if hasattr(part, name))
             made[method.name] = self._handler(method, function)
-        return grpc.method_handlers_generic_handler(SERVICE.full_name, made)
+        return grpc.method_handlers_generic_handler(service.full_name, made)
 
     def _handler(
         self, method: MethodDescriptor, function: Callable[..., Any]

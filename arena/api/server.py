@@ -18,7 +18,8 @@ from redis.exceptions import RedisError
 from arena.api.accounts import AccountCalls
 from arena.api.bots import BotCalls
 from arena.api.challenges import ChallengeCalls
-from arena.api.gate import SERVICE, Gate
+from arena.api.competitions import CompetitionCalls
+from arena.api.gate import COMPETITIONS, SERVICE, Gate
 from arena.api.ladders import LadderCalls
 from arena.api.matches import MatchCalls
 from arena.api.operations import OperatorCalls
@@ -108,7 +109,8 @@ class ApiServer:
         self._submissions = SubmissionCalls(backend)
         self._health = health.aio.HealthServicer()
         self._server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=_CALLS_AT_ONCE)
-        handlers = Gate(backend.accounts, metrics).handlers(
+        gate = Gate(backend.accounts, metrics)
+        handlers = gate.handlers(
             AccountCalls(backend),
             BotCalls(backend, self._streams),
             ChallengeCalls(backend),
@@ -119,9 +121,15 @@ class ApiServer:
             WebhookCalls(backend),
             self._submissions,
         )
-        self._server.add_generic_rpc_handlers((handlers,))
+        competitions = gate.handlers(CompetitionCalls(backend), service=COMPETITIONS)
+        self._server.add_generic_rpc_handlers((handlers, competitions))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        names = (SERVICE.full_name, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        names = (
+            SERVICE.full_name,
+            COMPETITIONS.full_name,
+            health.SERVICE_NAME,
+            reflection.SERVICE_NAME,
+        )
         reflection.enable_server_reflection(names, self._server)
         self._log: Any = structlog.get_logger()
 
@@ -182,7 +190,7 @@ class ApiServer:
 
     async def _tell_health(self, *, is_serving: bool) -> None:
         status = health_pb2.HealthCheckResponse
-        for name in ("", SERVICE.full_name):
+        for name in ("", SERVICE.full_name, COMPETITIONS.full_name):
             await self._health.set(name, status.SERVING if is_serving else status.NOT_SERVING)
 
 

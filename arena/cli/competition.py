@@ -26,9 +26,9 @@ from arena.competition_records import (
     Round,
 )
 from arena.competition_report import StandingsReport, reports
-from arena.competition_store import CompetitionStore, checked_name
+from arena.competition_store import CompetitionStore
 from arena.competitions.model import Competition
-from arena.errors import InputError, PreconditionError
+from arena.errors import InputError
 from arena.queue.workers import Workers
 from referee.games import parse_ruleset
 from referee.match.boards import rotation_count
@@ -168,22 +168,16 @@ async def create_tournament(  # noqa: PLR0913 -- all that a tournament begins wi
     seed: str = "",
     registration: bool = False,
 ) -> None:
-    """Create a tournament and enter bots.
-
-    Raises:
-        InputError: no such bot, or one that cannot play here.
-        PreconditionError: there is a tournament of this name.
-    """
-    competition = competition_id(checked_name(name))
-    for entry in entries:
-        await competition_entry.check_entry(entry, rules, arena.store)
-    store = CompetitionStore(arena.redis)
-    secret = hashlib.sha256(seed.encode()).digest() if seed else None
-    state = CompetitionState.OPEN if registration else CompetitionState.DRAFT
-    if not await store.create(competition, rules, state=state, seed=secret):
-        raise PreconditionError(f"there is a tournament {name}; choose another name")
-    for entry in entries:
-        await store.enter(competition, entry, as_operator=True)
+    """Create a tournament and enter bots; see `arena.competition_entry.create`."""
+    await competition_entry.create(
+        competition_id(name),
+        rules,
+        entries,
+        competitions=CompetitionStore(arena.redis),
+        store=arena.store,
+        seed=hashlib.sha256(seed.encode()).digest() if seed else None,
+        is_open=registration,
+    )
 
 
 async def start_tournament(arena: Arena, name: str) -> CompetitionRecord:

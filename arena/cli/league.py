@@ -14,10 +14,11 @@ from arena.cli.console import DataDir, Json, RedisUrl, out, print_json
 from arena.cli.format_options import make_options
 from arena.competition_documents import standings_csv
 from arena.competition_entry import check_entry
-from arena.competition_records import LEAGUE, CompetitionRules, CompetitionState
-from arena.competition_store import CompetitionStore, checked_name
+from arena.competition_records import LEAGUE, CompetitionRules
+from arena.competition_store import CompetitionStore
 from arena.competitions.model import Format
-from arena.errors import NotFoundError, PreconditionError
+from arena.errors import NotFoundError
+from arena.league_entry import change, found
 from arena.leagues import LeagueRecord, LeagueRules, LeagueStore
 from arena.store import BotState
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 Name = Annotated[str, typer.Argument(help="The league.")]
 Bot = Annotated[str, typer.Argument(help="A bot; it plays with its active version.")]
-_LIVE = {CompetitionState.RUNNING, CompetitionState.PAUSED}
 
 
 def register(app: typer.Typer) -> None:
@@ -103,16 +103,16 @@ def create(  # noqa: PLR0913 -- a command's options
 async def _create(
     arena: Arena, name: str, rules: LeagueRules, entries: Sequence[str], *, seed: str
 ) -> tuple[LeagueRecord, list[str]]:
-    league = f"{LEAGUE}-{checked_name(name)}"
-    for entry in entries:
-        await check_entry(entry, rules.matches, arena.store)
     store = LeagueStore(arena.redis)
-    secret = hashlib.sha256(seed.encode()).digest() if seed else None
-    if not await store.create(league, rules, seed=secret):
-        raise PreconditionError(f"there is a league {name}; choose another name")
-    for entry in entries:
-        await store.enter(league, entry)
-    return await store.get(league), await store.entries(league)
+    league = await found(
+        f"{LEAGUE}-{name}",
+        rules,
+        entries,
+        leagues=store,
+        store=arena.store,
+        seed=hashlib.sha256(seed.encode()).digest() if seed else None,
+    )
+    return league, await store.entries(league.id)
 
 
 def _tell(league: LeagueRecord, entries: Sequence[str], *, json: bool) -> None:
@@ -148,13 +148,13 @@ def show(
             (each, await store.entries(each.id), await _places(arena, each)) for each in leagues
         ]
 
-    found = ask(question, data_dir=data_dir, redis_url=redis_url)
+    answer = ask(question, data_dir=data_dir, redis_url=redis_url)
     if json:
-        print_json({"leagues": [_document(*each) for each in found]})
+        print_json({"leagues": [_document(*each) for each in answer]})
         return
-    if not found:
+    if not answer:
         out.print("There is no league yet; `arena league create` makes one.")
-    for league, entries, places in found:
+    for league, entries, places in answer:
         _tell(league, entries, json=False)
         if name and places:
             out.print(_history(places))
@@ -295,18 +295,8 @@ def cancel(name: Name, *, data_dir: DataDir = None, redis_url: RedisUrl = None) 
 
 def _change(name: str, verb: str, **address: Any) -> None:
     async def question(arena: Arena) -> LeagueRecord:
-        return await change(arena, f"{LEAGUE}-{name}", verb)
+        leagues, competitions = LeagueStore(arena.redis), CompetitionStore(arena.redis)
+        return await change(f"{LEAGUE}-{name}", verb, leagues=leagues, competitions=competitions)
 
     league = ask(question, **address)
     out.print(f"{league.name} is {league.state}", markup=False)
-
-
-async def change(arena: Arena, league: str, verb: str) -> LeagueRecord:
-    """Pause, resume or cancel a league and the season that it is in."""
-    store, competitions = LeagueStore(arena.redis), CompetitionStore(arena.redis)
-    await getattr(store, verb)(league)
-    record = await store.get(league)
-    present = await competitions.find(record.season_id()) if record.season else None
-    if present is not None and present.state in _LIVE:
-        await getattr(competitions, verb)(present.id)
-    return record

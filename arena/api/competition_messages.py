@@ -1,0 +1,198 @@
+"""From competitions to the API's messages and back, and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.api.messages import duration, timestamp
+from arena.competition_records import CompetitionRules, CompetitionState, Seeding
+from arena.competitions.model import Format, Options
+from arena.v1 import competitions_pb2
+from referee.games import parse_ruleset
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from arena.competition_forecast import Forecast
+    from arena.competition_records import CompetitionRecord, CompetitionResult, Round
+    from arena.competition_report import StandingsReport, StandingsRow
+    from arena.competitions.model import PlannedMatch
+    from arena.config import LadderSettings
+    from arena.leagues import LeagueRecord
+
+STATES = {
+    state: getattr(competitions_pb2, f"COMPETITION_STATE_{state.name}")
+    for state in CompetitionState
+}
+FORMATS = {each: getattr(competitions_pb2, f"COMPETITION_FORMAT_{each.name}") for each in Format}
+_FORMAT_OF = {number: each for each, number in FORMATS.items()}
+
+
+def rules_of(
+    message: competitions_pb2.CompetitionRules, ruleset: str, ladder: LadderSettings, *, lot: str
+) -> CompetitionRules:
+    """Return the rules that a caller asks for.
+
+    Args:
+        message: what the caller says; 0 and empty leave it to the ladder.
+        ruleset: canonical text.
+        ladder: its settings.
+        lot: seed text of the last tie-break.
+
+    Raises:
+        InputError: rules that cannot be played.
+    """
+    return CompetitionRules(
+        ruleset=ruleset,
+        format=_FORMAT_OF.get(message.format, Format.ROUND_ROBIN),
+        options=Options(
+            table_size=parse_ruleset(ruleset).entrants,
+            boards=message.boards or ladder.boards or 1,
+            cycles=message.cycles or 1,
+            rounds=message.rounds or None,
+            challengers=message.challengers or 1,
+            groups=message.groups or 2,
+            advance=message.advance or 2,
+            lot=lot,
+        ),
+        time_control=message.time_control or ladder.time_control or "",
+        rated=message.rated,
+        weight=message.weight or 1,
+        seeding=Seeding.GIVEN if message.seeded_as_entered else Seeding.RATING,
+        capacity=message.capacity,
+    )
+
+
+def rules_message(rules: CompetitionRules) -> competitions_pb2.CompetitionRules:
+    """Return rules."""
+    options = rules.options
+    return competitions_pb2.CompetitionRules(
+        ruleset=rules.ruleset,
+        format=FORMATS[rules.format],
+        boards=options.boards,
+        cycles=options.cycles,
+        rounds=options.rounds or 0,
+        challengers=options.challengers,
+        groups=options.groups,
+        advance=options.advance,
+        time_control=rules.time_control,
+        rated=rules.rated,
+        weight=rules.weight,
+        capacity=rules.capacity,
+        seeded_as_entered=rules.seeding is Seeding.GIVEN,
+    )
+
+
+def competition_message(
+    record: CompetitionRecord, *, entries: int = 0
+) -> competitions_pb2.Competition:
+    """Return a competition; before its start with the number of its entries."""
+    return competitions_pb2.Competition(
+        id=record.id,
+        state=STATES[record.state],
+        rules=rules_message(record.rules),
+        entrant_count=len(record.entrants) or entries,
+        create_time=timestamp(record.created_time),
+        start_time=timestamp(record.started_time) if record.started_time else None,
+        end_time=timestamp(record.ended_time) if record.ended_time else None,
+    )
+
+
+def standings_message(
+    report: StandingsReport, record: CompetitionRecord
+) -> competitions_pb2.Standings:
+    """Return the standings of a division."""
+    seat = report.first_seat
+    return competitions_pb2.Standings(
+        id=report.competition,
+        rows=[_row(row, record.gone) for row in report.rows],
+        match_count=len(report.matches),
+        played_count=report.played,
+        finished=report.finished,
+        first_seat_score=seat.value if seat is not None else None,
+        first_seat_error=seat.error if seat is not None else None,
+        variance_reduction=report.variance_reduction,
+    )
+
+
+def _row(row: StandingsRow, gone: Mapping[str, str]) -> competitions_pb2.StandingsRow:
+    standing = row.standing
+    return competitions_pb2.StandingsRow(
+        place=standing.rank,
+        version=standing.entrant,
+        points=standing.points,
+        played=standing.played,
+        sonneborn_berger=standing.sonneborn_berger,
+        set_score=standing.set_score / 1e6,
+        elo=None if row.error is None else row.elo,
+        elo_error=row.error,
+        note=row.note,
+        stronger_than_next=row.stronger,
+        games=row.games,
+        mean_points=row.mean_points,
+        forfeits={reason.value: games for reason, games in row.forfeits.items()},
+        walkovers=row.walkovers,
+        leave_reason=gone.get(standing.entrant, ""),
+    )
+
+
+def round_message(found: Round) -> competitions_pb2.Round:
+    """Return a round that has begun."""
+    return competitions_pb2.Round(
+        id=found.key,
+        seed_commitment=found.commitment,
+        seed=found.seed,
+        create_time=timestamp(found.created_time),
+    )
+
+
+def match_message(
+    match: PlannedMatch, result: CompetitionResult | None
+) -> competitions_pb2.CompetitionMatch:
+    """Return a match of a competition."""
+    others = len(match.entrants) - 1
+    places = range(len(match.entrants))
+    return competitions_pb2.CompetitionMatch(
+        id=match.id,
+        round=match.round,
+        table=match.table,
+        versions=match.entrants,
+        boards=match.boards,
+        ended=result is not None,
+        scores=[]
+        if result is None
+        else [result.match.set_score(place) / 1e6 / others for place in places],
+        walkover=result is not None and result.is_walkover,
+    )
+
+
+def forecast_message(found: Forecast, *, based_on: int) -> competitions_pb2.Forecast:
+    """Return what a competition will take."""
+    return competitions_pb2.Forecast(
+        match_count_min=found.matches[0],
+        match_count_max=found.matches[1],
+        game_count=found.games,
+        round_count=found.rounds,
+        elapsed=None if found.elapsed is None else duration(found.elapsed),
+        elo_error=found.error,
+        lead_error=found.resolved,
+        measured_match_count=based_on,
+    )
+
+
+def league_message(league: LeagueRecord) -> competitions_pb2.League:
+    """Return a league."""
+    rules = league.rules
+    return competitions_pb2.League(
+        id=league.id,
+        state=STATES[league.state],
+        rules=rules_message(rules.matches),
+        schedule=rules.schedule,
+        season_limit=rules.seasons,
+        season=league.season,
+        division_size=rules.division,
+        moves=rules.moves,
+        next_time=timestamp(league.next_time) if league.next_time else None,
+        note=league.note,
+        create_time=timestamp(league.created_time),
+    )

@@ -1,0 +1,163 @@
+"""The calls about competitions, over the wire."""
+
+import hashlib
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+import pytest_asyncio
+from redis.asyncio import Redis
+
+from arena.accounts import Scope
+from arena.v1 import competitions_pb2 as pb
+from arena.v1.competitions_pb2_grpc import CompetitionServiceStub
+from tests.api.calling import Arena, make_backend, refused, start
+from tests.competition_service.hall import Hall
+
+pytestmark = pytest.mark.redis
+
+BOTS = [f"bot{number}" for number in range(4)]
+
+
+class Calls:
+    """Every call with one token."""
+
+    def __init__(self, channel: grpc.aio.Channel, token: str) -> None:
+        self._stub: Any = CompetitionServiceStub(channel)
+        self._metadata = (("authorization", f"Bearer {token}"),) if token else ()
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda request: getattr(self._stub, name)(request, metadata=self._metadata)
+
+
+@pytest_asyncio.fixture
+async def arena(redis: Redis, tmp_path: Path) -> AsyncIterator[Arena]:
+    """An API on a free port."""
+    arena = await start(make_backend(redis, tmp_path))
+    yield arena
+    await arena.close()
+    await arena.server.stop(grace=timedelta(seconds=5))
+
+
+async def login(arena: Arena, owner: str = "", *scopes: Scope) -> Calls:
+    """Return the calls of an owner, or of a stranger."""
+    channel = grpc.aio.insecure_channel(f"127.0.0.1:{arena.port}")
+    arena.channels.append(channel)
+    if not owner:
+        return Calls(channel, "")
+    await arena.backend.store.add_owner(owner)
+    created = await arena.backend.accounts.create(owner, scopes=frozenset(scopes or {Scope.AUTHOR}))
+    return Calls(channel, created.secret)
+
+
+def rules(**facts: Any) -> pb.CompetitionRules:
+    """Return rules of a short round robin."""
+    return pb.CompetitionRules(**{"ruleset": "quasenbo", "boards": 2, **facts})
+
+
+async def test_a_tournament_from_its_creation_to_its_winner(arena: Arena, hall: Hall) -> None:
+    """An operator creates and starts it, owners enter, and strangers see the standings."""
+    await hall.add_bots(BOTS)
+    operator = await login(arena, "op", Scope.OPERATOR)
+    created = await operator.CreateTournament(
+        pb.CreateTournamentRequest(name="cup", rules=rules(), entries=["bot0"], open=True)
+    )
+    assert created.competition.state == pb.COMPETITION_STATE_OPEN
+    for bot in BOTS[1:]:
+        author = await login(arena, bot)
+        entry = pb.EnterCompetitionRequest(competition="t-cup", entry=bot)
+        assert (await author.EnterCompetition(entry)).is_new
+        assert not (await author.EnterCompetition(entry)).is_new
+    started = await operator.StartTournament(pb.StartTournamentRequest(competition="t-cup"))
+    assert started.competition.entrant_count == 4
+    await hall.run()
+
+    stranger = await login(arena)
+    got = await stranger.GetCompetition(pb.GetCompetitionRequest(competition="t-cup"))
+    assert got.competition.state == pb.COMPETITION_STATE_ENDED
+    (standings,) = got.standings
+    assert standings.finished
+    assert [row.place for row in standings.rows] == [1, 2, 3, 4]
+    assert {row.note.partition(":")[0] for row in standings.rows} <= {"thin", "separated"}
+    for told in got.rounds:
+        assert hashlib.sha256(bytes.fromhex(told.seed)).hexdigest() == told.seed_commitment
+    request = pb.ListCompetitionMatchesRequest(competition="t-cup", page_size=4)
+    page = await stranger.ListCompetitionMatches(request)
+    request.page_token = page.next_page_token
+    rest = await stranger.ListCompetitionMatches(request)
+    matches = [*page.matches, *rest.matches]
+    assert len({match.id for match in matches}) == 6
+    assert all(sum(match.scores) == pytest.approx(1) for match in matches)
+    meetings = await stranger.ListMeetings(pb.ListMeetingsRequest(competition="t-cup"))
+    assert len(meetings.meetings) == 12
+    listed = await stranger.ListCompetitions(pb.ListCompetitionsRequest())
+    assert [each.id for each in listed.competitions] == ["t-cup"]
+
+
+async def test_who_may_do_what(arena: Arena, hall: Hall) -> None:
+    """Authors enter their own bots into open tournaments, and do nothing else."""
+    await hall.add_bots(BOTS)
+    operator = await login(arena, "op", Scope.OPERATOR)
+    author = await login(arena, "bot1")
+    create = pb.CreateTournamentRequest(name="cup", rules=rules())
+    code, _ = await refused(author.CreateTournament(create))
+    assert code is grpc.StatusCode.PERMISSION_DENIED
+    await operator.CreateTournament(create)
+    code, _ = await refused(operator.CreateTournament(create))
+    assert code is grpc.StatusCode.FAILED_PRECONDITION
+    own = pb.EnterCompetitionRequest(competition="t-cup", entry="bot1")
+    code, error = await refused(author.EnterCompetition(own))
+    assert (code, error.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "NOT_OPEN")
+    await operator.OpenTournament(pb.OpenTournamentRequest(competition="t-cup"))
+    await author.EnterCompetition(own)
+    others = pb.EnterCompetitionRequest(competition="t-cup", entry="bot2")
+    code, error = await refused(author.EnterCompetition(others))
+    assert (code, error.reason) == (grpc.StatusCode.PERMISSION_DENIED, "NOT_YOUR_BOT")
+    await operator.EnterCompetition(others)
+    await author.LeaveCompetition(pb.LeaveCompetitionRequest(competition="t-cup", entry="bot1"))
+    got = await author.GetCompetition(pb.GetCompetitionRequest(competition="t-cup"))
+    assert list(got.entries) == ["bot2"]
+    code, error = await refused(
+        operator.StartTournament(pb.StartTournamentRequest(competition="t-cup"))
+    )
+    assert code is grpc.StatusCode.INVALID_ARGUMENT
+    assert "2 entrants or more" in str(error)
+    for name in ("t-none", "l-none.s1", "nonsense", "t-../x"):
+        code, _ = await refused(author.GetCompetition(pb.GetCompetitionRequest(competition=name)))
+        assert code is grpc.StatusCode.NOT_FOUND
+
+
+async def test_a_league_is_created_called_and_paused(arena: Arena, hall: Hall) -> None:
+    """Its season is a competition; pausing the league pauses both."""
+    await hall.add_bots(BOTS)
+    operator = await login(arena, "op", Scope.OPERATOR)
+    request = pb.CreateLeagueRequest(name="main", rules=rules(), bots=BOTS, moves=1)
+    created = await operator.CreateLeague(request)
+    assert created.league.id == "l-main"
+    await operator.CallSeason(pb.CallSeasonRequest(league="l-main"))
+    await hall.tick()
+    paused = await operator.PauseCompetition(pb.PauseCompetitionRequest(competition="l-main"))
+    assert paused.state == pb.COMPETITION_STATE_PAUSED
+    season = await operator.GetCompetition(pb.GetCompetitionRequest(competition="l-main.s1"))
+    assert season.competition.state == pb.COMPETITION_STATE_PAUSED
+    assert [each.id for each in season.standings] == ["l-main.s1.d1"]
+    await operator.ResumeCompetition(pb.ResumeCompetitionRequest(competition="l-main"))
+    await hall.run("l-main.s1")
+    got = await operator.GetLeague(pb.GetLeagueRequest(league="l-main"))
+    assert (got.league.season, list(got.bots)) == (1, BOTS)
+    cancelled = await operator.CancelCompetition(pb.CancelCompetitionRequest(competition="l-main"))
+    assert cancelled.state == pb.COMPETITION_STATE_CANCELLED
+
+
+async def test_a_forecast_counts_matches(arena: Arena, hall: Hall) -> None:
+    """How long it takes is unknown before anything was played."""
+    await hall.add_bots(BOTS)
+    operator = await login(arena, "op", Scope.OPERATOR)
+    found = await operator.PlanTournament(
+        pb.PlanTournamentRequest(rules=rules(format=pb.COMPETITION_FORMAT_SWISS), entrant_count=16)
+    )
+    assert (found.forecast.match_count_min, found.forecast.game_count) == (32, 128)
+    assert not found.forecast.HasField("elapsed")
