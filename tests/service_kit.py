@@ -175,7 +175,7 @@ class Service:
         return Archive(str(self.folder / "data" / "archive"), cache=self.folder / "cache")
 
 
-async def eventually(fact: Callable[[], Awaitable[object]], *, within: float = 60.0) -> None:
+async def eventually(fact: Callable[[], Awaitable[object]], *, within: float = 120.0) -> None:
     """Wait until something holds."""
     deadline = time.monotonic() + within
     while not await fact():
