@@ -24,7 +24,11 @@ def plan(competition: Competition, results: Results) -> Plan:
         for number, seats in enumerate(tables, start=1)
         for table, seated in enumerate(seats, start=1)
     )
-    return Plan(matches=matches, finished=all(match.id in results for match in matches))
+    return Plan(
+        matches=matches,
+        finished=all(match.id in results for match in matches),
+        by_share=competition.format is Format.GAUNTLET,
+    )
 
 
 def _all(competition: Competition) -> list[list[Table]]:

@@ -222,12 +222,14 @@ class Plan:
         finished: whether no more will come and all are played.
         stages: by entrant, how far it came; ranks before points. Empty where only points count.
         byes: by entrant, points for sitting out.
+        by_share: whether points a match rank instead of points, because some play more than others.
     """
 
     matches: tuple[PlannedMatch, ...]
     finished: bool
     stages: Mapping[str, int] = field(default_factory=dict)
     byes: Mapping[str, float] = field(default_factory=dict)
+    by_share: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Standings: points, and what decides between equals.
 
-In this order: the stage reached (eliminations), match points, head to head (points among those
-still equal, where all of them have met equally often), Sonneborn-Berger, set score, batch rating
-where one is given, and a lot drawn by hash from the competition's seed text.
+In this order: the stage reached (eliminations), match points (in a gauntlet, points a match), head
+to head (points among those still equal, where all of them have met equally often),
+Sonneborn-Berger, set score, batch rating where one is given, and a lot drawn by hash from the
+competition's seed text.
 """
 
 from collections import defaultdict
@@ -74,7 +75,7 @@ def standings(
             tally.add(match, played)
     criteria: list[_Criterion] = [
         lambda _: lambda e: plan.stages.get(e, 0),
-        lambda _: lambda e: tally.points[e],
+        lambda _: lambda e: tally.points[e] / (tally.played[e] or 1 if plan.by_share else 1),
         lambda group: _head_to_head(tally, group),
         lambda _: tally.sonneborn_berger,
         lambda _: lambda e: tally.set_score[e],

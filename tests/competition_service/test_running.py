@@ -266,3 +266,12 @@ async def test_a_new_version_does_not_enter_half_way(hall: Hall) -> None:
         "bot00@1", "bot01@1", "bot02@1"
     }  # fmt: skip
     assert SEED not in {spec.seed for spec in hall.played}
+
+
+async def test_a_gauntlet_is_not_won_by_playing_more(hall: Hall) -> None:
+    """A weak challenger who meets everybody does not come before those who beat it."""
+    await hall.add_bots(SIXTEEN[:8])
+    hall.strengths["bot00"] = -1000.0
+    await hall.create(SIXTEEN[:8], Format.GAUNTLET)
+    record = await hall.run()
+    assert record.ranking[0][-1] == "bot00@1"
