@@ -26,7 +26,7 @@ from arena.errors import InputError
 from arena.ratings.elo import MICRO, scores_from_places
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -217,12 +217,42 @@ def fit(
     taken = rows.table(rows.score)
     taken += (weight - taken).T
     weight = weight + weight.T
+    return fit_sums(
+        taken=taken,
+        weight=weight,
+        clusters=_clusters_by_entrant(rows),
+        middle=lambda theta: _middle(rows, theta, small_sample=small_sample),
+        ridge=ridge,
+    )
+
+
+def fit_sums(
+    *,
+    taken: Array,
+    weight: Array,
+    clusters: tuple[int, ...],
+    middle: Callable[[Array], Array],
+    ridge: float = VIRTUAL_DRAW,
+) -> Fit:
+    """Fit strengths to sums over sets.
+
+    Args:
+        taken: n by n: the sum of scores of i against j.
+        weight: n by n: how many scores that is the sum of.
+        clusters: independent sets played, by entrant.
+        middle: the sandwich's middle at given strengths, in units of theta.
+        ridge: as for `fit`.
+
+    Raises:
+        InputError: no ridge where only a ridge gives a maximum.
+    """
+    entrants = len(taken)
     groups = _groups(taken > 0)
     if ridge == 0 and len(set(groups)) > 1:
         raise InputError("some entrants never gave the rest a point: give a ridge above 0")
     theta, information = _maximise(taken, weight, ridge)
-    covariance = _sandwich(rows, theta, information, small_sample=small_sample)
-    clusters = _clusters_by_entrant(rows)
+    bread = np.linalg.inv(information)
+    covariance: Array = bread @ middle(theta) @ bread
     found = Fit(
         elo=theta * ELO_PER_UNIT,
         covariance=covariance * ELO_PER_UNIT**2,
@@ -299,10 +329,10 @@ def _sigmoid(x: Array) -> Array:
     return np.where(x >= 0, 1 / (1 + positive), positive / (1 + positive))
 
 
-def _sandwich(rows: _Rows, theta: Array, information: Array, *, small_sample: bool) -> Array:
+def _middle(rows: _Rows, theta: Array, *, small_sample: bool) -> Array:
     residual = rows.score - _sigmoid(theta[rows.first] - theta[rows.second])
     count = int(rows.cluster.max(initial=-1)) + 1
-    middle = np.zeros_like(information)
+    middle = np.zeros((rows.entrants, rows.entrants))
     for start in range(0, count, _CHUNK):
         inside = (rows.cluster >= start) & (rows.cluster < start + _CHUNK)
         slopes = np.zeros((min(_CHUNK, count - start), rows.entrants))
@@ -312,9 +342,7 @@ def _sandwich(rows: _Rows, theta: Array, information: Array, *, small_sample: bo
         middle += slopes.T @ slopes
     if small_sample and count > 1:
         middle *= count / (count - 1)
-    bread = np.linalg.inv(information)
-    covariance: Array = bread @ middle @ bread
-    return covariance
+    return middle
 
 
 def _clusters_by_entrant(rows: _Rows) -> tuple[int, ...]:
