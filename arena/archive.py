@@ -90,6 +90,13 @@ class Archive:
         """Return whether a bot's folder of this digest is stored."""
         return self._exists(self._bot_path(digest))
 
+    def remove_bot(self, digest: str) -> None:
+        """Remove a bot's folder that will not play, from this machine's cache, too."""
+        path = self._bot_path(digest)
+        if self._exists(path):
+            self._try(f"{path} cannot be removed", partial(self._files.rm_file, path))
+        shutil.rmtree(self._cache / digest, ignore_errors=True)
+
     def unpack_bot(self, digest: str) -> Path:
         """Return a folder of this machine that holds the bot; unpacked once, then reused.
 

@@ -156,6 +156,9 @@ class BotArchive(Protocol):
     def put_bot(self, folder: Path) -> str:
         """Store a folder and return its digest; may block."""
 
+    def remove_bot(self, digest: str) -> None:
+        """Remove a folder; may block."""
+
 
 class Store:
     """The registry.

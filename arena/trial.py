@@ -21,7 +21,7 @@ from arena.errors import ArenaError, InputError
 from arena.events import verdict_event
 from arena.shipped_bots import shipped_bot
 from arena.store import BotState, VersionState
-from arena.versions import VersionStep
+from arena.versions import OURS, Verdict, VersionStep
 from referee.errors import SandboxUnavailableError
 from referee.games import parse_ruleset
 from referee.match.boards import rotation_count
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from arena.archive import Archive
     from arena.check import CheckReport, Step
     from arena.store import Store, Version
-    from arena.versions import Claim, Trials, Verdict
+    from arena.versions import Claim, Trials
     from referee.clock import TimeControl
     from referee.games import Game
     from referee.match.bot_folder import BotFolder
@@ -112,6 +112,7 @@ class Trial:
         self._referee = referee
         self._options = options
         self._steps: list[VersionStep] = []
+        self._digests: list[str] = []
 
     async def run(self) -> Verdict:
         """Build, check and validate the version, and settle what becomes of it.
@@ -150,6 +151,7 @@ class Trial:
 
     async def _built(self, version: Version) -> Path | None:
         """Return the folder that plays; None when its build failed."""
+        self._digests.append(version.digest)
         folder = await asyncio.to_thread(self._archive.unpack_bot, version.digest)
         bot = load_bot_folder(folder)
         if not bot.build or version.is_built:
@@ -159,6 +161,7 @@ class Trial:
             digest = await self._build(copy)
         if not digest:
             return None
+        self._digests.append(digest)
         await self._renew(digest=digest)
         return await asyncio.to_thread(self._archive.unpack_bot, digest)
 
@@ -271,7 +274,13 @@ class Trial:
         reason = reason[:REASON_CHARACTERS]
         bot = await self._store.bot(self._claim.version_id.partition("@")[0])
         event = verdict_event(version=self._claim.version_id, owner=bot.owner, reason=reason)
-        return await self._trials.finish(self._claim, reason=reason, steps=self._steps, event=event)
+        verdict = await self._trials.finish(
+            self._claim, reason=reason, steps=self._steps, event=event
+        )
+        if verdict is Verdict.REJECTED and not reason.startswith(OURS):
+            for digest in self._digests:
+                await asyncio.to_thread(self._archive.remove_bot, digest)
+        return verdict
 
 
 @asynccontextmanager

@@ -184,6 +184,9 @@ class Submissions:
         if answer == "suspended":
             raise PreconditionError(f"the bot {facts.name} is suspended; ask an operator")
         bot, stored = await self._store.bot(facts.name), await self._store.version(rest[0])
+        if stored.state is VersionState.REJECTED:
+            # It was known, and its folder removed when it was rejected.
+            await asyncio.to_thread(self._archive.remove_bot, digest)
         return Added(bot, stored, is_new=answer == "added")
 
     async def steps(self, version_id: str) -> tuple[VersionStep, ...]:

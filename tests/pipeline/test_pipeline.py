@@ -68,6 +68,7 @@ async def test_a_bad_bot_is_rejected_with_its_reason(
     bot = await line.store.bot("it")
     assert (bot.state, bot.active_version) == (BotState.PENDING, "")
     assert await line.queues.rulesets() == []
+    assert line.archive.usage()["bots"].files == 0
     last = (await line.submissions.steps("it@1"))[-1]
     assert not last.ok
     assert ("no model" in last.output) is ("no model" in code)
@@ -107,6 +108,15 @@ async def test_the_same_content_is_the_same_version(line: Line) -> None:
     with pytest.raises(PreconditionError, match="belongs to ada"):
         await line.submit(line.bot(f"{HONEST}# other"), owner="bob")
     assert (await line.store.bot("it")).versions == 1
+
+
+async def test_a_rejected_version_stays_rejected(line: Line) -> None:
+    """The same content again is told the same reason, and its folder is not kept."""
+    async with line.running():
+        first = await line.tried(line.bot("raise SystemExit(1)"))
+        again = await line.submit(line.bot("raise SystemExit(1)"))
+    assert (again.is_new, again.version) == (False, first)
+    assert line.archive.usage()["bots"].files == 0
 
 
 async def test_a_version_that_finishes_late_does_not_replace_a_newer_one(line: Line) -> None:
