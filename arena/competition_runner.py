@@ -19,7 +19,7 @@ from arena.competition_records import CompetitionState
 from arena.competition_report import ranking
 from arena.competition_run import CompetitionRun
 from arena.competition_store import CompetitionStore, StaleEpochError
-from arena.errors import PreconditionError
+from arena.errors import ArenaError, PreconditionError
 from arena.league_runner import LeagueRunner
 from arena.leagues import LeagueStore
 from arena.queue.entries import LoggedResult
@@ -104,11 +104,23 @@ class CompetitionRunner:
         made = 0
         runs = sorted(self._runs.values(), key=lambda run: run.record.rules.ruleset)
         for ruleset, group in groupby(runs, key=lambda run: run.record.rules.ruleset):
-            under_way = list(group)
-            await self._follow(ruleset, under_way, epoch)
-            flows = await self._queues.queue(ruleset).flows()
-            for run in under_way:
-                made += await self._drive(run, flows.get(run.record.flow), epoch, slots)
+            try:
+                made += await self._drive_all(ruleset, list(group), epoch, slots)
+            except StaleEpochError:
+                raise
+            except ArenaError as error:
+                # Ladders, and the competitions of others, go on.
+                self._log.error("competitions failed", ruleset=ruleset, error=str(error))
+        return made
+
+    async def _drive_all(
+        self, ruleset: str, runs: Sequence[CompetitionRun], epoch: int, slots: int
+    ) -> int:
+        await self._follow(ruleset, runs, epoch)
+        flows = await self._queues.queue(ruleset).flows()
+        made = 0
+        for run in runs:
+            made += await self._drive(run, flows.get(run.record.flow), epoch, slots)
         return made
 
     # Which competitions there are, and who has left them.

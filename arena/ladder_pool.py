@@ -10,13 +10,13 @@ from arena.queue.entries import Annulled, Entered, LogEntry, LoggedResult
 from arena.queue.keys import arena_key
 from arena.ratings.elo import START
 from arena.store import BotState
-from arena.strengths import MOST_BOTS, strengths
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from redis.asyncio import Redis
 
+    from arena.ladder_strengths import LadderStrengths
     from arena.queue.ladder import Ladder
     from arena.store import Bot, Store
 
@@ -80,15 +80,17 @@ class LadderPool:
     Args:
         ladder: its ratings and its log.
         roster: who may play.
+        strengths: what its results say.
 
     Attributes:
         pool: its active bots.
     """
 
-    def __init__(self, ladder: Ladder, roster: Roster) -> None:
+    def __init__(self, ladder: Ladder, roster: Roster, strengths: LadderStrengths) -> None:
         self.pool = Pool()
         self._ladder = ladder
         self._roster = roster
+        self._strengths = strengths
         self._noted = 0
         self._ratings: dict[str, int] = {}
         self._games: dict[str, int] = {}
@@ -110,21 +112,17 @@ class LadderPool:
         self._under_way.add(match_id)
         self.pool.note_match(bots, when=when)
 
-    async def measure(self) -> None:
-        """Fit the batch strengths, when the ladder is small enough, for the uncertainties."""
-        if not 1 < len(self.pool) <= MOST_BOTS:
-            return
-        bots = self.pool.names()
-        entries = [entry async for entry in self._tail()]
-        annulled = {entry.target for entry in entries if isinstance(entry, Annulled)}
-        results = [
-            entry
-            for entry in entries
-            if isinstance(entry, LoggedResult) and entry.sequence not in annulled
-        ]
-        found = await asyncio.to_thread(strengths, results, bots)
-        for bot, strength in found.items():
-            self.pool.know(bot, strength.deviation)
+    async def measure(self) -> bool:
+        """Fit and publish the batch strengths, when results have come; they give uncertainties."""
+        if not await self._strengths.update():
+            return False
+        column = await asyncio.to_thread(self._strengths.column)
+        await self._strengths.publish(column)
+        for bot in self.pool.names():
+            known = column.get(bot)
+            if known is not None and known.strength is not None:
+                self.pool.know(bot, known.strength.deviation)
+        return True
 
     # From Redis.
 

@@ -21,7 +21,9 @@ from redis.exceptions import RedisError
 
 from arena.competition_runner import CompetitionRunner
 from arena.competition_store import StaleEpochError
+from arena.errors import ArenaError
 from arena.ladder_pool import LadderPool, Roster
+from arena.ladder_strengths import LadderStrengths
 from arena.metrics import QUEUE_STATES, Metrics
 from arena.queue.keys import arena_key
 from arena.queue.leadership import Leadership
@@ -52,7 +54,8 @@ _LEASE: Final = timedelta(seconds=10)
 _RENEWAL: Final = 3.0
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 5.0
-_MEASURE: Final = 60.0
+_MEASURE: Final = 2.0
+_REST: Final = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +127,7 @@ class Scheduler:
         self._workers = Workers(redis)
         self._leadership = Leadership(redis, secrets.token_hex(16))
         self._roster = Roster(redis, store)
+        self._archive = archive
         self._competitions = CompetitionRunner(
             redis,
             queues=self._queues,
@@ -207,7 +211,9 @@ class Scheduler:
     async def _fill(self, ruleset: str, epoch: int) -> int:
         game = parse_ruleset(ruleset)
         if ruleset not in self._pools:
-            self._pools[ruleset] = LadderPool(self._queues.ladder(ruleset), self._roster)
+            ladder = self._queues.ladder(ruleset)
+            strengths = LadderStrengths(self._redis, ladder, archive=self._archive)
+            self._pools[ruleset] = LadderPool(ladder, self._roster, strengths)
         pool = self._pools[ruleset]
         await pool.update()
         flow = (await self._queues.queue(ruleset).flows()).get(FLOW)
@@ -285,7 +291,7 @@ class Scheduler:
         announcement = Announcement(
             name=self._options.name, kind="scheduler", slots=0, metrics_port=self._metrics_port
         )
-        measured = 0.0
+        due = 0.0
         while True:
             try:
                 await self._workers.announce(announcement)
@@ -294,11 +300,13 @@ class Scheduler:
                 self._rulesets = await self._queues.rulesets()
                 for ruleset in self._rulesets:
                     await self._look_after(ruleset)
-                if time.monotonic() - measured > _MEASURE:
-                    measured = time.monotonic()
+                if time.monotonic() >= due:
+                    begun = time.monotonic()
                     for pool in list(self._pools.values()):
                         await pool.measure()
-            except (RedisError, OSError) as error:
+                    # Where it takes long, it is done less often.
+                    due = time.monotonic() + max(_MEASURE, _REST * (time.monotonic() - begun))
+            except (RedisError, OSError, ArenaError) as error:
                 self._log.warning("upkeep failed", error=str(error))
             await asyncio.sleep(self._options.upkeep.total_seconds())
 

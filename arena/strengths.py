@@ -1,17 +1,12 @@
-"""Batch strengths of a ladder's bots, with error bars, from the results in its log."""
+"""Batch strengths of a ladder's bots, with error bars, and what results say towards them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
-from arena.ratings.bradley_terry import ScoredSet, fit
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from arena.queue.entries import LoggedResult
 
 MOST_BOTS: Final = 300
@@ -40,49 +35,14 @@ class Strength:
         return None if self.error is None else self.error / _HALF_WIDTH
 
 
-def strengths(results: Iterable[LoggedResult], bots: Sequence[str]) -> dict[str, Strength]:
-    """Fit the strengths of bots to the results among them.
-
-    Args:
-        results: rated results that nobody annulled; those with other bots are left out.
-        bots: at most `MOST_BOTS` of them, or it takes long.
-    """
-    if not bots:
-        return {}
-    numbers = {bot: number for number, bot in enumerate(bots)}
-    sets = [
-        scored
-        for result in results
-        if result.rated and result.annulled is None and numbers.keys() >= set(result.bots)
-        for scored in _sets(result, [numbers[bot] for bot in result.bots])
-    ]
-    found = fit(sets, entrants=len(bots))
-    return {
-        bot: Strength(float(found.elo[at]), found.error(at), found.notes[at])
-        for bot, at in numbers.items()
-    }
-
-
-def _sets(result: LoggedResult, entrants: list[int]) -> list[ScoredSet]:
-    """Return the boards of a match, each an independent set."""
-    pairs = list(combinations(entrants, 2))
+def board_scores(result: LoggedResult) -> list[list[float]]:
+    """Return the scores of a match by board, 0 to 1, each of the pairs of entrants in order."""
+    pairs = len(result.pair_scores)
     if not result.sets:
-        return [
-            ScoredSet(
-                result.match_id,
-                tuple(
-                    (i, j, score / 1e6)
-                    for (i, j), score in zip(pairs, result.pair_scores, strict=True)
-                ),
-            )
-        ]
-    boards = len(result.sets) // len(pairs)
+        return [[score / 1e6 for score in result.pair_scores]]
+    boards = len(result.sets) // pairs
     most = 2 * result.games // boards
-    rows = [result.sets[at : at + len(pairs)] for at in range(0, len(result.sets), len(pairs))]
     return [
-        ScoredSet(
-            (result.match_id, board),
-            tuple((i, j, half / most) for (i, j), half in zip(pairs, row, strict=True)),
-        )
-        for board, row in enumerate(rows)
+        [half / most for half in result.sets[at : at + pairs]]
+        for at in range(0, len(result.sets), pairs)
     ]

@@ -206,7 +206,7 @@ class _Show:
             done = (await arena.queues.queue(ruleset).counts()).done
             if ruleset in self._ladders and self._ladders[ruleset].matches == done:
                 continue
-            self._ladders[ruleset] = _Ladder(await rows(arena.queues.ladder(ruleset)), done)
+            self._ladders[ruleset] = _Ladder(await rows(arena, ruleset), done)
         if self._live is not None:
             self._live.update(self._picture(), refresh=True)
         elif not self._quiet and self.played >= self._told + 10:

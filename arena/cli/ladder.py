@@ -12,12 +12,9 @@ from arena.cli import remote_ladder
 from arena.cli.console import EXIT_FAILED, DataDir, Json, RedisUrl, ask, complain, out, print_json
 from arena.cli.remote import Server, goes_remote
 from arena.ratings.elo import MICRO
-from referee.outcome import ForfeitReason
 
 if TYPE_CHECKING:
     from arena.cli.connection import Arena
-    from arena.queue.entries import LoggedResult
-    from arena.queue.ladder import Ladder
     from arena.queue.rebuild import Report
     from arena.strengths import Strength
 
@@ -51,7 +48,7 @@ def ladder(  # noqa: PLR0913 -- a command's options
 
     async def question(arena: Arena) -> dict[str, list[Row]]:
         wanted = [await arena.ruleset(ruleset)] if ruleset else await arena.queues.rulesets()
-        return {each: await rows(arena.queues.ladder(each), count=count) for each in wanted}
+        return {each: await rows(arena, each, count=count) for each in wanted}
 
     found = ask(question, data_dir=data_dir, redis_url=redis_url)
     if json:
@@ -71,8 +68,8 @@ class Row:
         rank: from 1.
         bot: its name.
         rating: in micro-Elo.
-        strength: what the results in the log say; None when they were not asked.
-        matches: how many rated ones are in the log.
+        strength: what all rated results say; None without any, and on a very large ladder.
+        matches: how many rated ones it played.
         timeouts: games that it lost on time.
     """
 
@@ -94,6 +91,7 @@ class Row:
             "rank": self.rank,
             "bot": self.bot,
             "elo": round(self.rating / MICRO, 6),
+            "strength": self.strength and self.error and round(self.strength.elo, 1),
             "error": None if self.error is None else round(self.error, 1),
             "note": self.strength.note if self.strength is not None else "",
             "matches": self.matches,
@@ -101,35 +99,24 @@ class Row:
         }
 
 
-async def rows(ladder: Ladder, *, count: int = 50) -> list[Row]:
-    """Return the best bots of a ladder, with error bars from the results that Redis holds."""
-    from arena.strengths import MOST_BOTS, strengths  # noqa: PLC0415 -- needs the `server` extra
+async def rows(arena: Arena, ruleset: str, *, count: int = 50) -> list[Row]:
+    """Return the best bots of a ladder, with what all rated results say of them."""
+    from arena.ladder_strengths import LadderStrengths  # noqa: PLC0415 -- needs the `server` extra
 
+    ladder = arena.queues.ladder(ruleset)
+    # The scheduler keeps the sums; what was logged since is added here.
+    strengths = LadderStrengths(arena.redis, ladder, archive=arena.archive)
+    await strengths.update()
     standings = await ladder.standings(0, count)
-    results: list[LoggedResult] = []
-    before: int | None = None
-    while page := await ladder.latest(1000, before=before):
-        results += [each for each in page if each.rated and each.annulled is None]
-        before = page[-1].sequence
-    matches: dict[str, int] = {}
-    timeouts: dict[str, int] = {}
-    for result in results:
-        for bot in result.bots:
-            matches[bot] = matches.get(bot, 0) + 1
-        for forfeit in result.forfeits:
-            if forfeit.reason is ForfeitReason.TIMEOUT:
-                bot = result.bots[forfeit.entrant]
-                timeouts[bot] = timeouts.get(bot, 0) + forfeit.games
-    everyone = sorted(matches.keys() | {each.bot for each in standings})
-    found = strengths(results, everyone) if len(everyone) <= MOST_BOTS else {}
+    column = strengths.column()
     return [
         Row(
             rank=each.place or 0,
             bot=each.bot,
             rating=each.rating,
-            strength=found.get(each.bot),
-            matches=matches.get(each.bot, 0),
-            timeouts=timeouts.get(each.bot, 0),
+            strength=column[each.bot].strength if each.bot in column else None,
+            matches=column[each.bot].matches if each.bot in column else 0,
+            timeouts=column[each.bot].timeouts if each.bot in column else 0,
         )
         for each in standings
     ]
@@ -140,13 +127,14 @@ def table_of(title: str, standings: list[Row]) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("rank", justify="right")
     table.add_column("bot")
-    for heading in ("Elo", "error", "matches", "time-outs"):
+    for heading in ("Elo", "strength", "95 %", "matches", "time-outs"):
         table.add_column(heading, justify="right")
     for row in standings:
         table.add_row(
             str(row.rank),
             row.bot,
             f"{row.rating / MICRO:.1f}",
+            "-" if row.error is None or row.strength is None else f"{row.strength.elo:+.0f}",
             error_text(row),
             str(row.matches),
             str(row.timeouts),

@@ -56,6 +56,9 @@ class Folders:
         """Return a digest of the path."""
         return hashlib.sha256(str(folder).encode()).hexdigest()
 
+    def remove_bot(self, digest: str) -> None:
+        """Forget nothing: nothing was kept."""
+
     def load(self, folder: Path) -> Facts:
         """Return what the bot of the path would say of itself."""
         return Facts(folder.parts[0], self._rulesets)

@@ -6,6 +6,7 @@ from redis.asyncio import Redis
 
 from arena.archive import Archive
 from arena.ladder_pool import LadderPool, Roster
+from arena.ladder_strengths import LadderStrengths
 from arena.queue import rebuild
 from arena.queue.queues import Queues
 from arena.store import BotState, Store
@@ -20,6 +21,7 @@ class Registry:
     """A registry, and the pool of one ladder that follows it."""
 
     def __init__(self, redis: Redis, folder: Path) -> None:
+        self.redis = redis
         self.queues = Queues(redis)
         self.store = Store(
             redis, Archive(str(folder / "archive"), cache=folder / "cache"), load=load_bot_folder
@@ -30,7 +32,11 @@ class Registry:
 
     def fresh(self) -> None:
         """Begin again, as a scheduler that has just become active."""
-        self.ladder_pool = LadderPool(self.queues.ladder("quasenbo"), self.roster)
+        self.ladder_pool = LadderPool(
+            self.queues.ladder("quasenbo"),
+            self.roster,
+            LadderStrengths(self.redis, self.queues.ladder("quasenbo")),
+        )
 
     @property
     def names(self) -> list[str]:
