@@ -90,7 +90,7 @@ async def test_one_of_two_schedulers_takes_over(service: Service) -> None:
     epochs = [
         each["epoch"] for each in service.logs() if each["event"] == "scheduler became active"
     ]
-    assert epochs == sorted(set(epochs))
+    assert len(epochs) == len(set(epochs)) >= 2
 
 
 async def _is_active(service: Service) -> bool:
