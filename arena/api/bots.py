@@ -158,7 +158,9 @@ class BotCalls:
                 f"the bot {bot.name} is another owner's; its versions are nobody else's to see",
                 reason="NOT_YOUR_BOT",
             )
-        return bot, await self._store.version(version_id)
+        version = await self._store.version(version_id)
+        # A trial may have ended in between: a version that reads as accepted goes with its bot.
+        return await self._store.bot(bot.name), version
 
     async def _with_steps(self, bot: Bot, version: Version) -> bots_pb2.Version:
         steps = await self._backend.submissions.steps(version.id)

@@ -63,10 +63,13 @@ class SayingBot(Bot):
         return self.text
 
 
-def python(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the interpreter."""
+def python(
+    *words: str, folder: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the interpreter, in a folder when the program writes there."""
     return subprocess.run(
         [sys.executable, *words],
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=60,
@@ -85,7 +88,7 @@ def test_importing_the_sdk_loads_nothing_heavy() -> None:
 def test_outside_the_arena_run_says_what_to_do(tmp_path: Path) -> None:
     """An author who starts the script by hand reads the command that plays it."""
     bot = write_bot(tmp_path / "bot")
-    done = python(str(bot.path / "bot.py"))
+    done = python(str(bot.path / "bot.py"), folder=bot.path)
     assert done.returncode == 1
     assert "the arena starts it. Try: arena play quasenbo" in done.stderr
     assert "Traceback" not in done.stderr
@@ -96,6 +99,7 @@ def test_a_referee_that_is_not_there_ends_the_bot_with_a_sentence(tmp_path: Path
     bot = write_bot(tmp_path / "bot")
     done = python(
         str(bot.path / "bot.py"),
+        folder=bot.path,
         ARENA_BOT_ADDRESS=f"unix:{tmp_path}/nobody",
         ARENA_BOT_TOKEN="any",
     )
