@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from arena.competition_forecast import Forecast
-    from arena.competition_records import CompetitionRecord, CompetitionResult, Round
+    from arena.competition_records import CompetitionRecord, Round
     from arena.competition_report import StandingsReport, StandingsRow
+    from arena.competition_results import CompetitionResult
 
 COLUMNS = (
     "competition", "rank", "entrant", "points", "sonneborn_berger", "set_score", "played", "elo",

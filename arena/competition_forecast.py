@@ -16,8 +16,9 @@ from itertools import combinations
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Final, Protocol
 
-from arena.competition_records import CompetitionResult, round_key
+from arena.competition_records import round_key
 from arena.competition_report import strengths
+from arena.competition_results import CompetitionResult
 from arena.competitions import schedule
 from arena.ratings.elo import scores_from_places
 

@@ -21,7 +21,8 @@ from arena.ratings.bradley_terry import THIN_CLUSTERS, ScoredSet, fit, student95
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from arena.competition_records import CompetitionRecord, CompetitionResult
+    from arena.competition_records import CompetitionRecord
+    from arena.competition_results import CompetitionResult
     from arena.competitions.model import Competition, PlannedMatch, Standing
     from arena.ratings.bradley_terry import Fit
     from referee.outcome import ForfeitReason

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from arena.competition_records import (
     CompetitionRecord,
-    CompetitionResult,
     CompetitionState,
     round_key,
     round_number,
 )
+from arena.competition_results import CompetitionResult
 from arena.competitions import schedule
 from arena.competitions.model import Competition, Format, Plan, PlannedMatch, PlayedMatch
 

@@ -20,19 +20,22 @@ from arena.competition_report import ranking
 from arena.competition_run import CompetitionRun
 from arena.competition_store import CompetitionStore, StaleEpochError
 from arena.errors import ArenaError, PreconditionError
+from arena.events import competition_event
 from arena.league_runner import LeagueRunner
 from arena.leagues import LeagueStore
 from arena.queue.entries import LoggedResult
 from arena.queue.models import Enqueued, MatchSpec, Phase
 from arena.queue.retention import whole_log
 from arena.store import BotState, VersionState
+from arena.webhooks import Webhooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from redis.asyncio import Redis
 
-    from arena.competition_records import CompetitionRecord, CompetitionResult
+    from arena.competition_records import CompetitionRecord
+    from arena.competition_results import CompetitionResult
     from arena.competitions.model import PlannedMatch
     from arena.queue.models import FlowCounts
     from arena.queue.queues import Queues
@@ -74,6 +77,7 @@ class CompetitionRunner:
         self.leagues = LeagueRunner(
             LeagueStore(redis), self.competitions, store=store, queues=queues
         )
+        self._webhooks = Webhooks(redis)
         self._queues = queues
         self._store = store
         self._archive = archive
@@ -167,7 +171,7 @@ class CompetitionRunner:
     async def _note_departures(self, run: CompetitionRun) -> None:
         """Withdraw entrants whose bots were retired or suspended."""
         entrants = [each for each in run.record.entrants if each not in run.record.gone]
-        names = dict.fromkeys(each.partition("@")[0] for each in entrants)
+        names = dict.fromkeys(each.partition("@")[0] for each in run.record.entrants)
         self._bots |= await self._store.bots_named(names)
         versions = {each.id: each for each in await self._store.versions(entrants)}
         for entrant in entrants:
@@ -353,9 +357,20 @@ class CompetitionRunner:
         await self.competitions.note_rounds(
             run.record.id, run.tell_seeds(all_of_them=True), epoch=epoch
         )
+        await self._tell_owners(run.record, final)
         try:
             await self.competitions.end(run.record.id, final, epoch=epoch)
         except PreconditionError:
             return  # cancelled a moment ago; the next look settles it
         self._log.info("competition ended", competition=run.record.id, first=final[0][0])
         await self._settle(await self.competitions.get(run.record.id), epoch)
+
+    async def _tell_owners(self, record: CompetitionRecord, final: Sequence[Sequence[str]]) -> None:
+        """Put the places in line for the owners' webhooks, each at least once."""
+        for division in final:
+            for place, version in enumerate(division, start=1):
+                bot = version.partition("@")[0]
+                event = competition_event(
+                    competition=record.id, owner=self._bots[bot].owner, bot=bot, place=place
+                )
+                await self._webhooks.post(event)

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 from arena.competition_records import (
     NAME,
     CompetitionRecord,
-    CompetitionResult,
     CompetitionRules,
     CompetitionState,
     Round,
     competition_of,
+    record_of,
 )
+from arena.competition_results import CompetitionResult
 from arena.errors import ArenaError, InputError, NotFoundError, PreconditionError
 from arena.queue.keys import arena_key
 from arena.transitions import Transitions
@@ -134,7 +135,7 @@ class CompetitionStore:
         pipe.hgetall(competition_key(competition, "meta"))
         pipe.hgetall(competition_key(competition, "gone"))
         meta, gone = map(_texts, await pipe.execute())
-        return _record(competition, meta, gone) if meta else None
+        return record_of(competition, meta, gone) if meta else None
 
     async def get(self, competition: str) -> CompetitionRecord:
         """Return a competition.
@@ -382,29 +383,3 @@ def _none(competition: str) -> NotFoundError:
 
 def _texts(rows: Mapping[Any, Any]) -> dict[str, str]:
     return {key.decode(): value.decode() for key, value in rows.items()}
-
-
-def _record(
-    competition: str, meta: Mapping[str, str], gone: Mapping[str, str]
-) -> CompetitionRecord:
-    times = {
-        f"{name}_time": datetime.fromisoformat(meta[name]) if name in meta else None
-        for name in ("started", "ended")
-    }
-    return CompetitionRecord(
-        id=competition,
-        state=CompetitionState(meta["state"]),
-        rules=CompetitionRules.from_json(meta["rules"]),
-        seed=bytes.fromhex(meta["seed"]),
-        divisions=_lists(meta.get("divisions", "[]")),
-        gone=gone,
-        cursor=int(meta.get("cursor", 0)),
-        settled="settled" in meta,
-        created_time=datetime.fromisoformat(meta["created"]),
-        ranking=_lists(meta.get("ranking", "[]")),
-        **times,
-    )
-
-
-def _lists(text: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(each) for each in json.loads(text))

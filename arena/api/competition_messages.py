@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from arena.competition_forecast import Forecast
-    from arena.competition_records import CompetitionRecord, CompetitionResult, Round
+    from arena.competition_records import CompetitionRecord, Round
     from arena.competition_report import StandingsReport, StandingsRow
+    from arena.competition_results import CompetitionResult
     from arena.competitions.model import PlannedMatch
     from arena.config import LadderSettings
     from arena.leagues import LeagueRecord

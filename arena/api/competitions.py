@@ -33,8 +33,9 @@ from arena.v1 import competitions_pb2
 
 if TYPE_CHECKING:
     from arena.api.backend import Backend
-    from arena.competition_records import CompetitionRecord, CompetitionResult, CompetitionRules
+    from arena.competition_records import CompetitionRecord, CompetitionRules
     from arena.competition_report import StandingsReport
+    from arena.competition_results import CompetitionResult
 
 MOST_ENTRANTS: Final = 1024
 """Of a tournament that is forecast: the playing through takes time."""

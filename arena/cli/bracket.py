@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from arena.competition_records import CompetitionResult
 from arena.competition_report import StandingsReport
+from arena.competition_results import CompetitionResult
 from arena.competitions.model import Format, PlannedMatch
 
 KNOCK_OUTS = {Format.SINGLE_ELIMINATION, Format.DOUBLE_ELIMINATION, Format.GROUPS}

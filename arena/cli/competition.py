@@ -20,12 +20,12 @@ from arena.competition_forecast import Forecast, Measurements, forecast, measure
 from arena.competition_records import (
     TOURNAMENT,
     CompetitionRecord,
-    CompetitionResult,
     CompetitionRules,
     CompetitionState,
     Round,
 )
 from arena.competition_report import StandingsReport, reports
+from arena.competition_results import CompetitionResult
 from arena.competition_store import CompetitionStore
 from arena.competitions.model import Competition
 from arena.errors import InputError

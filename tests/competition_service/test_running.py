@@ -1,7 +1,9 @@
 """Running tournaments: every format to its end, with nothing lost or doubled."""
 
 import hashlib
+import json
 import random
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from arena.competition_report import reports
 from arena.competition_store import StaleEpochError
 from arena.competitions.model import Format
 from arena.store import BotState
+from arena.webhooks import Webhooks
 from tests.competition_service.hall import SEED, Hall
 
 pytestmark = pytest.mark.redis
@@ -275,3 +278,18 @@ async def test_a_gauntlet_is_not_won_by_playing_more(hall: Hall) -> None:
     await hall.create(SIXTEEN[:8], Format.GAUNTLET)
     record = await hall.run()
     assert record.ranking[0][-1] == "bot00@1"
+
+
+async def test_owners_hear_where_their_bots_came(hall: Hall) -> None:
+    """An event for each bot whose owner has a webhook, with its place."""
+    await hall.add_bots(SIXTEEN[:3])
+    webhooks = Webhooks(hall.redis)
+    await webhooks.set("bot00", "https://example.org/hook")
+    await hall.create(SIXTEEN[:3], Format.ROUND_ROBIN)
+    record = await hall.run()
+    delivery = await webhooks.claim(token="t" * 32, duration=timedelta(seconds=9))
+    assert delivery is not None
+    body = json.loads(delivery.body)
+    assert (body["kind"], body["competition"]) == ("competition.ended", "t-cup")
+    assert body["place"] == 1 + record.ranking[0].index("bot00@1")
+    assert await webhooks.waiting() == 1
