@@ -46,7 +46,16 @@ async def is_set_within(event: asyncio.Event, seconds: float) -> bool:
     return event.is_set()
 
 
-async def cancel(task: asyncio.Task[Any]) -> None:
-    """Cancel a task and wait for its end, whatever that is."""
-    task.cancel()
-    await asyncio.wait({task})
+async def cancel(task: asyncio.Task[Any], *, again: float = 1.0) -> None:
+    """Cancel a task and wait for its end, whatever that is.
+
+    Python 3.11's ``asyncio.wait_for``, which redis-py writes through, loses a cancellation that
+    comes as the write ends; so a task that goes on is cancelled again.
+
+    Args:
+        task: what is cancelled.
+        again: seconds after which it is cancelled once more.
+    """
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=again)

@@ -1,9 +1,9 @@
 """Keeps matches coming: fills each ladder's queue and puts expired leases back.
 
 One scheduler is active at a time, the others stand by. The active one holds a fenced lease whose
-epoch goes with every match, so that one which lost it without noticing is refused. Numbers of
-matches come from one counter in Redis; who dies between taking a number and queueing its match
-leaves a gap, never a match twice.
+epoch goes with every match, so that one which lost it without noticing is refused. Matches of all
+ladders are numbered in one sequence: a number is taken before its match is queued, and whoever
+follows a scheduler that died in between queues another match under the same number.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from arena.errors import ArenaError
 from arena.ladder_pool import LadderPool, Roster
 from arena.ladder_strengths import LadderStrengths
 from arena.metrics import QUEUE_STATES, Metrics
+from arena.patience import cancel, is_set_within
 from arena.queue.keys import arena_key
 from arena.queue.leadership import Leadership
 from arena.queue.models import Enqueued, MatchSpec, RetryPolicy
@@ -49,7 +50,9 @@ QUEUED_PER_SLOT: Final = 2
 MOST_A_TICK: Final = 4
 """Matches made for one ladder in one tick, so that a tick stays short."""
 
-_COUNTER: Final = arena_key("ladder-matches")
+_NUMBERS: Final = arena_key("ladder-numbers")
+"""ZSET ruleset -> the latest number that was taken for a match of it."""
+
 _LEASE: Final = timedelta(seconds=10)
 _RENEWAL: Final = 3.0
 _FIRST_PAUSE: Final = 0.1
@@ -92,6 +95,11 @@ class SchedulerOptions:
     tick: timedelta = timedelta(seconds=0.2)
     upkeep: timedelta = timedelta(seconds=1)
     most_matches: int | None = None
+
+
+def match_id(number: int) -> str:
+    """Return the id of a ladder match."""
+    return f"{FLOW}-{number:06d}"
 
 
 class _DeposedError(Exception):
@@ -140,6 +148,7 @@ class Scheduler:
         self._options = options
         self._pools: dict[str, LadderPool] = {}
         self._slots = 0
+        self._number = 1
         self._rulesets: list[str] = []
         self._log: Any = structlog.get_logger().bind(scheduler=options.name)
 
@@ -148,7 +157,7 @@ class Scheduler:
         async with asyncio.TaskGroup() as group:
             upkeep = group.create_task(self._keep_up())
             await self._stand_by_or_lead(stopping)
-            upkeep.cancel()
+            await cancel(upkeep)
         with suppress(RedisError, OSError):
             await self._leadership.resign()
             await self._workers.leave(self._options.name)
@@ -161,12 +170,12 @@ class Scheduler:
                 epoch = await self._leadership.acquire(duration=_LEASE)
                 pause = _FIRST_PAUSE
                 if epoch is None:
-                    await _is_set_within(stopping, 1.0)
+                    await is_set_within(stopping, 1.0)
                 else:
                     await self._lead(epoch, stopping)
             except (RedisError, OSError) as error:
                 self._log.warning("redis not reached", error=str(error), pause_seconds=pause)
-                await _is_set_within(stopping, pause)
+                await is_set_within(stopping, pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def _lead(self, epoch: int, stopping: asyncio.Event) -> None:
@@ -175,18 +184,18 @@ class Scheduler:
         self._pools.clear()
         self._competitions.forget()
         await self._queues.fence(epoch)
+        self._number = await self._first_number()
         renewing = asyncio.create_task(self._renew(epoch))
         try:
             while not stopping.is_set() and not renewing.done():
                 await self.tick(epoch)
-                await _is_set_within(stopping, self._options.tick.total_seconds())
+                await is_set_within(stopping, self._options.tick.total_seconds())
             if renewing.done():
                 renewing.result()
         except _DeposedError:
             self._log.warning("scheduler deposed", epoch=epoch)
         finally:
-            renewing.cancel()
-            await asyncio.gather(renewing, return_exceptions=True)
+            await cancel(renewing)
 
     async def _renew(self, epoch: int) -> None:
         while True:
@@ -238,11 +247,11 @@ class Scheduler:
         if decision is None:
             return False
         took = time.perf_counter() - begun
-        number = await self._next_number()
+        number = await self._take_number(ruleset)
         if number is None:
             return False
         spec = MatchSpec(
-            id=f"{FLOW}-{number:06d}",
+            id=match_id(number),
             ruleset=ruleset,
             flow=FLOW,
             entrants=tuple(each.version for each in decision.entrants),
@@ -258,6 +267,8 @@ class Scheduler:
         )
         if answer is Enqueued.STALE_EPOCH:
             raise _DeposedError
+        if answer is not Enqueued.FULL:
+            self._number = number + 1
         if answer is not Enqueued.QUEUED:
             self._log.warning("match refused", match=spec.id, ruleset=ruleset, answer=answer.value)
             return False
@@ -265,12 +276,28 @@ class Scheduler:
         self._log_match(spec, decision, seed, took)
         return True
 
-    async def _next_number(self) -> int | None:
-        """Take the next number of a match; None when the last one has been made."""
+    async def _first_number(self) -> int:
+        """Return the number of the next match: the last one taken, if its match was never queued.
+
+        The ladders were fenced before, so that no other scheduler can still queue it.
+        """
+        newest: Any = await self._redis.zrevrange(_NUMBERS, 0, 0, withscores=True)
+        if not newest:
+            return 1
+        number = int(newest[0][1])
+        rulesets: Any = await self._redis.zrangebyscore(_NUMBERS, number, number)
+        for ruleset in rulesets:
+            if await self._queues.queue(ruleset.decode()).phase(match_id(number)) is not None:
+                return number + 1
+        return number
+
+    async def _take_number(self, ruleset: str) -> int | None:
+        """Take the next number for a ladder; None when the last match has been made."""
         most = self._options.most_matches
-        if most is not None and int(await self._redis.get(_COUNTER) or 0) >= most:
+        if most is not None and self._number > most:
             return None
-        return int(await self._redis.incr(_COUNTER))
+        await self._redis.zadd(_NUMBERS, {ruleset: self._number}, gt=True)
+        return self._number
 
     def _log_match(self, spec: MatchSpec, decision: Decision, seed: bytes, took: float) -> None:
         self._log.info(
@@ -323,10 +350,3 @@ class Scheduler:
         for state in QUEUE_STATES:
             self._metrics.queue_matches.labels(ruleset, state).set(getattr(counts, state))
         self._metrics.queue_oldest.labels(ruleset).set(await queue.oldest_seconds())
-
-
-async def _is_set_within(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for an event, at most so long; return whether it is set."""
-    with suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)
-    return event.is_set()

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 _FIRST_PAUSE: Final = 0.1
 _LAG_WINDOW: Final = 5.0
 _RELEASE_LIMIT: Final = 5.0
+_END_LIMIT: Final = 15.0
+"""Seconds in which a match has ended its bots."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +148,7 @@ class Worker:
             await self._take_matches(stopping)
             await self._finish()
             for side in sides:
-                side.cancel()
+                await cancel(side)
         self._referee.monitor.stop()
         with suppress(*UNREACHABLE):
             await asyncio.wait_for(self._workers.leave(self._options.name), _RELEASE_LIMIT)
@@ -236,11 +238,11 @@ class Worker:
                 end = play.result()
             else:
                 end = keep.result()
-                await cancel(play)
+                await cancel(play, again=_END_LIMIT)
             if end in {MatchEnd.CANCELLED, MatchEnd.RELEASED}:
                 await self._give_back(match, reason=f"{end} by worker {self._options.name}")
         finally:
-            await cancel(play)
+            await cancel(play, again=_END_LIMIT)
             await cancel(keep)
         self._metrics.matches.labels(lease.spec.ruleset, end.value).inc()
         log.info("match ended", result=end.value)

@@ -19,6 +19,7 @@ from arena.cli.console import DataDir, RedisUrl, progress_console
 from arena.errors import InputError
 from arena.housekeeping import keep_house
 from arena.metrics import Metrics
+from arena.patience import cancel
 from arena.processes import PARENT, is_orphan, process_name, run_until_told, set_up_log
 from arena.queue.connection import connect
 from arena.queue.workers import Workers
@@ -161,7 +162,7 @@ async def _schedule(settings: Settings, stopping: asyncio.Event, *, matches: int
                 )
             )
             await scheduler.run(stopping)
-            keeping.cancel()
+            await cancel(keeping)
         if os.environ.get(EMBEDDED):
             # The parent tells of its end a moment before it has ended.
             await asyncio.sleep(0.2)
