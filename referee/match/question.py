@@ -34,7 +34,7 @@ START_LIMIT = 10.0
 """Seconds from the start of the process to its Ready, where nobody debugs it."""
 
 _YEAR = 365 * 24 * 3600.0
-_EXIT_WAIT = 0.5
+_EXIT_WAIT = 5.0
 _GOODBYE = 2.0
 
 

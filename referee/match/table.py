@@ -39,7 +39,7 @@ __all__ = ["ProcessRecord", "Table", "TableResult", "TableSettings"]
 ILLEGAL_LIMIT = 3
 """Illegal actions at one table that end a bot's process."""
 
-EXIT_WAIT = 2.0
+EXIT_WAIT = 5.0
 """Seconds to wait for the exit code of a process whose stream has ended."""
 
 LAST_WORDS = 0.1

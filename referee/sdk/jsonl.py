@@ -201,6 +201,8 @@ def _exit_like(bot: subprocess.Popen[bytes]) -> NoReturn:
     sys.stderr.flush()
     if code < 0:
         os.kill(os.getpid(), -code)
+        # Another thread may take the signal a moment later; only this thread waits for it.
+        time.sleep(1)
     os._exit(code if code >= 0 else 128 - code)  # for signals that Python ignores
 
 

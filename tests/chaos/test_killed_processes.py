@@ -172,15 +172,17 @@ async def cut_after(server: Path, proxy: Path, script: str) -> AsyncIterator[lis
     async def pump(
         reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, lossy: list[bool]
     ) -> None:
-        while data := await reader.read(1 << 16):
-            if lossy and lossy[0]:
-                break
-            if mark in data and not cuts:
-                cuts.append(True)
-                lossy.append(True)
-            writer.write(data)
-            await writer.drain()
-        writer.close()
+        try:
+            while data := await reader.read(1 << 16):
+                if lossy and lossy[0]:
+                    break
+                if mark in data and not cuts:
+                    cuts.append(True)
+                    lossy.append(True)
+                writer.write(data)
+                await writer.drain()
+        finally:
+            writer.close()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         far_reader, far_writer = await asyncio.open_unix_connection(str(server))
@@ -199,3 +201,5 @@ async def cut_after(server: Path, proxy: Path, script: str) -> AsyncIterator[lis
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        # The transports close their sockets in the loop's next rounds.
+        await asyncio.sleep(0.05)

@@ -57,12 +57,14 @@ def as_user(scratch: Path, *words: str) -> list[str]:
     view = ["bwrap", "--die-with-parent", "--dev-bind", "/", "/"]
     for parent in sorted(closed):
         view += ["--perms", "0755", "--tmpfs", str(parent)]
+    # Before the folders: the project itself may lie below /tmp.
+    view += ["--bind", str(scratch), TMP]
     for folder in folders:
         for parent in reversed(folder.parents):
-            if closed & set(parent.parents):
+            if closed & set(parent.parents) or Path(TMP) in parent.parents:
                 view += ["--perms", "0755", "--dir", str(parent)]
         view += ["--ro-bind", str(folder), str(folder)]
-    view += ["--bind", str(scratch), TMP, "--cap-drop", "ALL"]
+    view += ["--cap-drop", "ALL"]
     for capability in ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"):
         view += ["--cap-add", capability]
     become = ["setpriv", "--reuid", USER, "--regid", USER, "--clear-groups", "--inh-caps=-all"]
