@@ -10,6 +10,7 @@ import pytest
 from referee.match.bubblewrap import BubblewrapSandbox
 from referee.match.runtimes import python_runtime
 from referee.match.system_calls import NUMBERS
+from referee.match.walls import TMP
 from referee.outcome import ForfeitReason
 from tests.sandbox.attacking import SMALL, attack
 
@@ -228,9 +229,9 @@ async def test_spinners_slow_themselves(sandbox: BubblewrapSandbox, tmp_path: Pa
 def below_tmp() -> list[str]:
     """Return what lies in a bot's /tmp: nothing, unless the interpreter's own folders do."""
     inside = {
-        folder.relative_to("/tmp").parts[0]
+        folder.relative_to(TMP).parts[0]
         for folder in python_runtime(Path(sys.executable)).folders
-        if folder.is_relative_to("/tmp")
+        if folder.is_relative_to(TMP)
     }
     return sorted(inside)
 
