@@ -174,6 +174,10 @@ class CompetitionStore:
             for match, text in rows.items()
         }
 
+    async def played(self, competition: str) -> int:
+        """Return how many matches have a result."""
+        return int(await self._redis.hlen(competition_key(competition, "results")))
+
     async def rounds(self, competition: str) -> dict[str, Round]:
         """Return the rounds that have begun, by key."""
         rows = _texts(await self._redis.hgetall(competition_key(competition, "rounds")))

@@ -37,8 +37,13 @@ if TYPE_CHECKING:
     from arena.competition_report import StandingsReport
     from arena.competition_results import CompetitionResult
 
+    _Known = tuple[tuple[str, int], list[StandingsReport], dict[str, CompetitionResult]]
+
 MOST_ENTRANTS: Final = 1024
 """Of a tournament that is forecast: the playing through takes time."""
+
+_KNOWN: Final = 16
+"""Competitions whose standings are kept in memory."""
 
 _LATEST: Final = 500
 _ID: Final = re.compile(r"t-[a-z0-9_-]+|l-[a-z0-9_-]+(\.s[1-9][0-9]*)?")
@@ -55,6 +60,7 @@ class CompetitionCalls:
         self._backend = backend
         self._competitions = CompetitionStore(backend.redis)
         self._leagues = LeagueStore(backend.redis)
+        self._known: dict[str, _Known] = {}
 
     # Reading.
 
@@ -348,10 +354,20 @@ class CompetitionCalls:
     async def _reports(
         self, record: CompetitionRecord
     ) -> tuple[list[StandingsReport], dict[str, CompetitionResult]]:
-        results = await self._competitions.results(record.id)
         if not record.divisions:
-            return [], results
-        return await asyncio.to_thread(reports, record, results), results
+            return [], {}
+        # Anybody may ask, and what many results say takes time: once for each new result.
+        mark = (record.state.value, await self._competitions.played(record.id))
+        known = self._known.get(record.id)
+        if known is None or known[0] != mark:
+            results = await self._competitions.results(record.id)
+            found = await asyncio.to_thread(reports, record, results)
+            known = mark, found, results
+            self._known.pop(record.id, None)
+            self._known[record.id] = known
+            if len(self._known) > _KNOWN:
+                del self._known[next(iter(self._known))]
+        return known[1], known[2]
 
 
 def _is_league(competition: str) -> bool:

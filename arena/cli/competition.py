@@ -85,6 +85,7 @@ class Shown:
         reports: the standings by division; [] before the start.
         results: by match.
         rounds: by key.
+        dead: matches that were given up and wait for an operator, with the reason.
     """
 
     record: CompetitionRecord
@@ -92,6 +93,7 @@ class Shown:
     reports: Sequence[StandingsReport]
     results: Mapping[str, CompetitionResult]
     rounds: Mapping[str, Round]
+    dead: Mapping[str, str]
 
 
 async def look(arena: Arena, competition: str) -> Shown:
@@ -101,7 +103,12 @@ async def look(arena: Arena, competition: str) -> Shown:
     results = await store.results(competition)
     found = await asyncio.to_thread(reports, record, results) if record.divisions else []
     rounds = await store.rounds(competition)
-    return Shown(record, await store.entries(competition), found, results, rounds)
+    dead = {
+        each.spec.id: each.reason
+        for each in await arena.queues.queue(record.rules.ruleset).dead()
+        if each.spec.flow == record.flow
+    }
+    return Shown(record, await store.entries(competition), found, results, rounds, dead)
 
 
 async def until_over(arena: Arena, competition: str, *, quiet: bool) -> None:
@@ -117,7 +124,7 @@ async def until_over(arena: Arena, competition: str, *, quiet: bool) -> None:
             return
         if not record.divisions:
             raise InputError(f"{record.name} has not started; `arena tournament start` does it")
-        played = len(await store.results(competition))
+        played = await store.played(competition)
         if not quiet and played >= told + 10:
             told = played
             progress_console.print(f"{record.name}: {played} matches played", markup=False)
@@ -129,7 +136,7 @@ def tell(shown: Shown, *, json: bool, cross: bool = False) -> None:
     record = shown.record
     if json:
         document = competition_document(record, shown.reports, shown.rounds, shown.results)
-        print_json({**document, "entries": list(shown.entries)})
+        print_json({**document, "entries": list(shown.entries), "dead": dict(shown.dead)})
     else:
         _print(shown, cross=cross)
     if record.state is CompetitionState.CANCELLED:
@@ -155,6 +162,8 @@ def _print(shown: Shown, *, cross: bool) -> None:
                 out.print(line, markup=False)
         for note in footnotes(report):
             out.print(note, markup=False)
+    for match, reason in shown.dead.items():
+        out.print(f"{match} was given up ({reason}); `arena queue retry {match}`", markup=False)
     for version, reason in record.gone.items():
         out.print(f"{version} left: {reason}", markup=False)
 
