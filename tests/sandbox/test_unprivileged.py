@@ -64,11 +64,21 @@ def as_user(scratch: Path, *words: str) -> list[str]:
             if closed & set(parent.parents) or Path(TMP) in parent.parents:
                 view += ["--perms", "0755", "--dir", str(parent)]
         view += ["--ro-bind", str(folder), str(folder)]
-    view += ["--chdir", str(ROOT), "--cap-drop", "ALL"]
+    view += ["--cap-drop", "ALL"]
     for capability in ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"):
         view += ["--cap-add", capability]
     become = ["setpriv", "--reuid", USER, "--regid", USER, "--clear-groups", "--inh-caps=-all"]
-    return [*view, "--", *become, "--bounding-set=-all", "--no-new-privs", *words]
+    return [
+        *view,
+        "--",
+        *become,
+        "--bounding-set=-all",
+        "--no-new-privs",
+        "env",
+        "-C",
+        str(ROOT),
+        *words,
+    ]
 
 
 def _closed_above(folder: Path) -> Path | None:
