@@ -46,8 +46,8 @@ def test_no_service_has_more_rights_than_it_needs(services: dict[str, dict[str, 
 
 
 def test_the_arena_waits_for_its_database(services: dict[str, dict[str, Any]]) -> None:
-    """Schedulers and workers start when Redis answers, and come back when they end."""
-    for name in ("scheduler", "worker"):
+    """Every part of the arena starts when Redis answers, and comes back when it ends."""
+    for name in ("scheduler", "serve", "pipeline", "worker"):
         assert services[name]["depends_on"] == {"redis": {"condition": "service_healthy"}}
         assert services[name]["restart"] == "unless-stopped"
     assert services["redis"]["healthcheck"]["test"] == ["CMD", "redis-cli", "ping"]
