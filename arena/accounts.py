@@ -110,7 +110,9 @@ class Accounts:
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
-        self._add = redis.register_script((files("arena") / "accounts_add_token.lua").read_text())
+        self._add = redis.register_script(
+            (files("arena") / "lua" / "accounts_add_token.lua").read_text()
+        )
 
     async def authenticate(self, secret: str) -> Token:
         """Return the token of a secret.

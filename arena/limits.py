@@ -57,8 +57,8 @@ class Limits:
     def __init__(self, redis: Redis, most: OwnerLimits) -> None:
         self.most = most
         self._redis = redis
-        self._take = redis.register_script((files("arena") / "limits_take.lua").read_text())
-        self._hold = redis.register_script((files("arena") / "limits_hold.lua").read_text())
+        self._take = redis.register_script((files("arena") / "lua" / "limits_take.lua").read_text())
+        self._hold = redis.register_script((files("arena") / "lua" / "limits_hold.lua").read_text())
 
     async def take_upload(self, owner: str) -> None:
         """Count an upload.

@@ -356,7 +356,7 @@ def version_record(
 
 
 def _lua(name: str) -> str:
-    return (files("arena") / f"{name}.lua").read_text()
+    return (files("arena") / "lua" / f"{name}.lua").read_text()
 
 
 def _texts(values: Iterable[Any]) -> list[str]:
