@@ -12,7 +12,15 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -37,10 +45,21 @@ def _time_control(text: str) -> str:
     return text
 
 
+def _seconds(value: object) -> object:
+    """Read a number in a text as seconds: the environment has texts alone."""
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value
+
+
 TimeControlText = Annotated[str, AfterValidator(_time_control)]
 Port = Annotated[int, Field(ge=0, le=65535)]
 Bytes = Annotated[int, Field(ge=0)]
-Positive = Annotated[timedelta, Field(gt=timedelta(0))]
+Seconds = Annotated[timedelta, BeforeValidator(_seconds)]
+Positive = Annotated[Seconds, Field(gt=timedelta(0))]
 
 
 class LadderSettings(BaseModel):
@@ -143,7 +162,7 @@ class Settings(BaseSettings):
     grace: Positive = timedelta(seconds=60)
     attempts: Annotated[int, Field(ge=1, le=100)] = 3
     voids: Annotated[int, Field(ge=1, le=100)] = 3
-    backoff: timedelta = Field(default=timedelta(seconds=5), ge=timedelta(0))
+    backoff: Seconds = Field(default=timedelta(seconds=5), ge=timedelta(0))
     queue_cap: Annotated[int, Field(ge=1)] = 10_000
     log_keep: Annotated[int, Field(ge=1000)] = 200_000
     upload_bytes: Annotated[int, Field(ge=1)] = 50 << 20

@@ -92,3 +92,10 @@ def test_a_named_file_must_exist(tmp_path: Path) -> None:
     """Only arena.toml may be missing."""
     with pytest.raises(InputError, match=r"none\.toml cannot be read"):
         load(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("text", ["45", "45.0", "PT45S"])
+def test_times_in_the_environment_are_seconds(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain number is read as seconds, and the standard's own notation, too."""
+    monkeypatch.setenv("ARENA_GRACE", text)
+    assert load(None).grace == timedelta(seconds=45)
