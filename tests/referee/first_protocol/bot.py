@@ -7,6 +7,7 @@ it was when the protocol changes.
 import os
 import queue
 from pathlib import Path
+from typing import Any
 
 import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -17,18 +18,19 @@ FILES = descriptor_pb2.FileDescriptorSet.FromString(
 POOL = descriptor_pool.DescriptorPool()
 for file in FILES.file:
     POOL.Add(file)
-PlayRequest, PlayResponse = (
-    message_factory.GetMessageClass(POOL.FindMessageTypeByName(f"referee.v1.{name}"))
+MESSAGES: Any = {
+    name: message_factory.GetMessageClass(POOL.FindMessageTypeByName(f"referee.v1.{name}"))
     for name in ("PlayRequest", "PlayResponse")
-)
+}
+PlayRequest, PlayResponse = MESSAGES.values()
 
-outbox = queue.SimpleQueue()
+outbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
 hello = PlayRequest()
 hello.hello.sdk = "frozen 1.0"
 hello.hello.protocol.major = 1
 outbox.put(hello)
 with grpc.insecure_channel(os.environ["ARENA_BOT_ADDRESS"]) as channel:
-    play = channel.stream_stream(
+    play: Any = channel.stream_stream(
         "/referee.v1.RefereeService/Play",
         request_serializer=PlayRequest.SerializeToString,
         response_deserializer=PlayResponse.FromString,
