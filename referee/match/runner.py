@@ -12,6 +12,7 @@ from referee.games.replay import Replay, ReplayGame
 from referee.match.boards import rotation_count
 from referee.match.health import LagMonitor
 from referee.match.permits import PermitPool
+from referee.match.scratch import sweep
 from referee.match.table import ProcessRecord, Table, TableResult, TableSettings
 
 if TYPE_CHECKING:
@@ -77,13 +78,14 @@ class Referee:
     """What the matches of one process share: permits to think, and the watch on its own lag."""
 
     def __init__(self, *, sandbox: Sandbox, cores: int, tables: int) -> None:
-        """Create the referee inside the running loop.
+        """Create the referee inside the running loop, and remove what killed ones left.
 
         Args:
             sandbox: what bot processes run in.
             cores: how many bots may think at the same time.
             tables: how many tables are played at the same time.
         """
+        sweep()
         self.sandbox = sandbox
         self.monitor = LagMonitor()
         self._permits = PermitPool(cores)

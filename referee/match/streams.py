@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import grpc
 
+from referee.match.scratch import Scratch
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from referee.match.session import Session
 
 METHOD_SERVICE = "referee.v1.RefereeService"
@@ -44,9 +45,9 @@ class StreamServer:
         self._server.add_generic_rpc_handlers(
             (grpc.method_handlers_generic_handler(METHOD_SERVICE, {"Play": handler}),)
         )
-        self._folder = Path(tempfile.mkdtemp(prefix="arena-"))
+        self._scratch = Scratch()
         self._sockets = {
-            token: self._folder / str(number) / "s" for number, token in enumerate(sessions)
+            token: self._scratch.path / str(number) / "s" for number, token in enumerate(sessions)
         }
 
     def socket(self, token: str) -> Path:
@@ -63,7 +64,7 @@ class StreamServer:
     async def stop(self) -> None:
         """End every stream and remove the sockets; bounded, since the processes are gone."""
         await self._server.stop(0.2)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._scratch.remove()
 
     async def _play(
         self, _requests: object, context: grpc.aio.ServicerContext[bytes, bytes]

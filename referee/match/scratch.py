@@ -1,0 +1,65 @@
+"""Temporary folders that outlive no process for long, not even one that was killed.
+
+A folder holds a locked file; the kernel gives the lock back when its process ends, however it
+ends. Whoever starts later removes the folders whose lock is free.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+PREFIX = "arena-table-"
+LOCK = "lock"
+YOUNG = 60.0
+"""Seconds for which a folder is left alone: it may not be locked yet."""
+
+
+class Scratch:
+    """A new temporary folder, locked until `remove`.
+
+    Attributes:
+        path: the folder, for this user alone.
+    """
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self._lock = os.open(self.path / LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+
+    def remove(self) -> None:
+        """Remove the folder with all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._lock)
+
+
+def sweep(*, young: float = YOUNG) -> int:
+    """Remove what killed processes of this user left; return how many folders.
+
+    Args:
+        young: folders that were changed within so many seconds are left alone.
+    """
+    swept = 0
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        try:
+            status = folder.stat()
+            if status.st_uid != os.geteuid() or time.time() - status.st_mtime < young:
+                continue
+            lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW)
+        except OSError:
+            # It has just been removed, or is no folder of ours.
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+            swept += 1
+        finally:
+            os.close(lock)
+    return swept
