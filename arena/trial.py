@@ -6,7 +6,6 @@ import asyncio
 import os
 import secrets
 import shutil
-import tempfile
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -27,6 +26,7 @@ from referee.games import parse_ruleset
 from referee.match.boards import rotation_count
 from referee.match.bot_folder import load_bot_folder
 from referee.match.runner import MatchPlan
+from referee.match.scratch import Scratch
 from referee.match.settings import TableSettings
 
 if TYPE_CHECKING:
@@ -286,10 +286,11 @@ class Trial:
 @asynccontextmanager
 async def _copy_of(bot: BotFolder) -> AsyncIterator[BotFolder]:
     """Yield a bot in a folder of its own that it may write."""
-    top = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="arena-build-"))
+    # Builds run as another user.
+    scratch = await asyncio.to_thread(Scratch, "build", readable=True)
     try:
-        await asyncio.to_thread(top.chmod, 0o755)  # builds run as another user
-        await asyncio.to_thread(shutil.copytree, bot.path, top / "bot")
-        yield replace(bot, path=top / "bot")
+        copy = scratch.path / "bot"
+        await asyncio.to_thread(shutil.copytree, bot.path, copy)
+        yield replace(bot, path=copy)
     finally:
-        await asyncio.to_thread(shutil.rmtree, top, ignore_errors=True)
+        await asyncio.to_thread(scratch.remove)

@@ -6,8 +6,6 @@ nothing: another one tries the version again, and what the first still says has 
 
 import asyncio
 import json
-import shutil
-import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -33,6 +31,7 @@ from arena.store import (
 )
 from arena.transitions import Transitions
 from arena.uploads import UploadRefusedError, unpack_archive
+from referee.match.scratch import Scratch
 
 MOST_RULESETS: Final = 16
 """Rulesets that a submitted bot may declare: it is tried in each."""
@@ -143,16 +142,16 @@ class Submissions:
         """
         if not await self._redis.hexists(_OWNERS, owner):
             raise NotFoundError(f"there is no owner {owner}; an operator adds one with a token")
-        top = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="upload-"))
+        scratch = await asyncio.to_thread(Scratch, "upload")
         try:
-            folder = top / "bot"
+            folder = scratch.path / "bot"
             await asyncio.to_thread(unpack_archive, upload, folder)
             facts = await asyncio.to_thread(self._load_upload, folder)
             if admit is not None:
                 await admit(facts.name)
             digest = await asyncio.to_thread(self._archive.put_bot, folder)
         finally:
-            await asyncio.to_thread(shutil.rmtree, top, ignore_errors=True)
+            await asyncio.to_thread(scratch.remove)
         return await self._register(facts, digest, owner=owner, house=house)
 
     def _load_upload(self, folder: Path) -> BotFacts:

@@ -7,11 +7,9 @@ import hashlib
 import io
 import shutil
 import stat
-import tempfile
 import time
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from arena.check import judging
@@ -29,10 +27,12 @@ from referee.match.confined import run_in_sandbox
 from referee.match.limits import Limits
 from referee.match.runner import MatchPlan
 from referee.match.sandbox import BotCommand
+from referee.match.scratch import Scratch
 from referee.match.settings import TableSettings
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from pathlib import Path
 
     from referee.match.bot_folder import BotFolder
     from referee.match.runner import MatchResult, Referee
@@ -86,9 +86,9 @@ async def check_folder(
         VoidMatchError: this machine is too busy to judge.
     """
     check = _Check(referee, options or CheckOptions(), told)
-    top = await asyncio.to_thread(_workplace, folder)
+    scratch = await asyncio.to_thread(_workplace, folder)
     try:
-        copy = top / "bot"
+        copy = scratch.path / "bot"
         if (
             await check.reads(folder)
             and await check.packs(folder, copy)
@@ -96,16 +96,14 @@ async def check_folder(
         ):
             await check.plays(copy)
     finally:
-        await asyncio.to_thread(shutil.rmtree, top, ignore_errors=True)
+        await asyncio.to_thread(scratch.remove)
     return check.report()
 
 
-def _workplace(folder: Path) -> Path:
+def _workplace(folder: Path) -> Scratch:
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; name the folder that holds bot.toml")
-    top = Path(tempfile.mkdtemp(prefix="arena-check-"))
-    top.chmod(0o755)  # bots run as another user
-    return top
+    return Scratch("check", readable=True)  # bots run as another user
 
 
 async def check_upload(

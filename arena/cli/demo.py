@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import tempfile
 import time
 import tomllib
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from arena.queue import rebuild
 from arena.supervisor import Supervisor, running
 from referee.games import parse_ruleset
 from referee.match.bot_folder import load_bot_folder
+from referee.match.scratch import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +63,8 @@ def demo(
 ) -> None:
     """Play ladders of both games with the sample bots, and show them live."""
     folders = [load_bot_folder(each).path for each in bots] if bots else sample_bots()
-    folder = data_dir or Path(tempfile.mkdtemp(prefix="arena-demo-"))
+    scratch = Scratch("demo") if data_dir is None else None
+    folder = data_dir if scratch is None else scratch.path / "data"
     settings = settings_of(
         data_dir=folder,
         redis_url="",
@@ -80,8 +81,8 @@ def demo(
     try:
         run_until_told(lambda stopping: _run(settings, folders, show, stopping))
     finally:
-        if data_dir is None:
-            shutil.rmtree(folder, ignore_errors=True)
+        if scratch is not None:
+            scratch.remove()
     show.end(json=json)
     if not show.sound:
         raise typer.Exit(EXIT_FAILED)

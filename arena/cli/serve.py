@@ -18,6 +18,7 @@ from arena.cli.console import DataDir, RedisUrl
 from arena.cli.service import ConfigFile, MetricsPort, part
 from arena.processes import process_name, run_until_told, set_up_log
 from arena.queue.workers import LIFE, Announcement, Workers
+from referee.match.scratch import sweep
 
 if TYPE_CHECKING:
     from arena.config import Settings
@@ -73,6 +74,7 @@ def serve(  # noqa: PLR0913 -- a command's options
 async def _serve(
     settings: Settings, endpoint: Endpoint, stopping: asyncio.Event, *, keeps_token: bool
 ) -> None:
+    await asyncio.to_thread(sweep)
     async with part(settings) as (arena, metrics, metrics_port):
         if keeps_token:
             await ensure_admin_token(arena.redis, settings.data_dir)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -46,6 +45,7 @@ from arena.scheduler import FLOW
 from arena.supervisor import Supervisor, running
 from referee.games import parse_ruleset
 from referee.match.bot_folder import load_bot_folder
+from referee.match.scratch import Scratch
 
 if TYPE_CHECKING:
     from arena.config import Settings
@@ -143,9 +143,9 @@ def play_here(
     playing = [each.path for each in chosen if folders or canonical in each.rulesets]
     if not playing:
         raise InputError(f"no sample bot plays {canonical}; name folders with --bot")
-    scratch = Path(tempfile.mkdtemp(prefix="arena-tournament-"))
+    scratch = Scratch("tournament")
     settings = settings_of(
-        **{**options, "data_dir": options.get("data_dir") or scratch / "data"},
+        **{**options, "data_dir": options.get("data_dir") or scratch.path / "data"},
         redis_url="",
         archive_url="",
         workers=1,
@@ -159,7 +159,7 @@ def play_here(
         with (settings.data_dir / "tournament.log").open("ab") as log:
             async with running(settings, output=log) as supervisor:
                 watching = asyncio.create_task(supervisor.watch(stopping))
-                entries = [copy for path in playing for copy in _copies(path, scratch, clones)]
+                entries = [copy for path in playing for copy in _copies(path, scratch.path, clones)]
                 played = asyncio.create_task(
                     _play(tournament, settings, supervisor, entries, canonical)
                 )
@@ -175,7 +175,7 @@ def play_here(
     try:
         run_until_told(main)
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.remove()
     if not found:
         raise ArenaError("the tournament was interrupted")
     return found[0]

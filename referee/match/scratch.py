@@ -13,8 +13,10 @@ import tempfile
 import time
 from pathlib import Path
 
-PREFIX = "arena-table-"
-LOCK = "lock"
+PREFIX = "arena-"
+LOCK = ".scratch-lock"
+"""A name that no other program gives a file: whoever holds one is ours to remove."""
+
 YOUNG = 60.0
 """Seconds for which a folder is left alone: it may not be locked yet."""
 
@@ -22,14 +24,21 @@ YOUNG = 60.0
 class Scratch:
     """A new temporary folder, locked until `remove`.
 
+    Args:
+        kind: what it is for, a part of its name: ``table``.
+        readable: whether other users may look into it, as bots in the sandbox are; else this one
+            alone.
+
     Attributes:
-        path: the folder, for this user alone.
+        path: the folder.
     """
 
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+    def __init__(self, kind: str, *, readable: bool = False) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}-"))
         self._lock = os.open(self.path / LOCK, os.O_CREAT | os.O_RDWR, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
+        if readable:
+            self.path.chmod(0o755)
 
     def remove(self) -> None:
         """Remove the folder with all that is in it."""

@@ -1,6 +1,7 @@
-"""Temporary folders of tables outlive no process for long."""
+"""Temporary folders outlive no process for long."""
 
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -10,7 +11,11 @@ import pytest
 
 from referee.match.scratch import Scratch, sweep
 
-HOLD = "from referee.match.scratch import Scratch; print(Scratch().path, flush=True); input()"
+HOLD = """
+from referee.match.scratch import Scratch
+print(Scratch("table").path, Scratch("build", readable=True).path, sep="\\n", flush=True)
+input()
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -22,30 +27,43 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_folder_in_use_is_left_alone() -> None:
     """Whoever sweeps cannot take the lock of a living process, its own included."""
-    scratch = Scratch()
+    scratch = Scratch("upload")
     assert sweep(young=0) == 0
     assert scratch.path.is_dir()
     scratch.remove()
     assert not scratch.path.exists()
 
 
-def test_the_folder_of_a_killed_process_is_swept() -> None:
+def test_the_folders_of_a_killed_process_are_swept() -> None:
     """The kernel gives the lock back, so nothing has to be remembered."""
     with subprocess.Popen(
         [sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as holder:
         assert holder.stdout is not None
-        folder = Path(holder.stdout.readline().strip())
+        folders = [Path(holder.stdout.readline().strip()) for _ in range(2)]
+        (folders[1] / "bot").mkdir()
         assert sweep(young=0) == 0
         holder.send_signal(signal.SIGKILL)
-    assert folder.is_dir()
+    assert all(folder.is_dir() for folder in folders)
     assert sweep() == 0
-    assert sweep(young=0) == 1
-    assert not folder.exists()
+    assert sweep(young=0) == len(folders)
+    assert not any(folder.exists() for folder in folders)
 
 
 def test_what_is_not_ours_to_judge_is_left_alone(tmp_path: Path) -> None:
-    """A folder without a lock may be another's, or not locked yet."""
-    (tmp_path / "arena-table-foreign").mkdir()
+    """A folder without our lock may be another's, somebody's data, or not locked yet."""
+    data = tmp_path / "arena-data"
+    data.mkdir()
+    (data / "lock").touch()
+    (tmp_path / "arena-notes").touch()
     assert sweep(young=0) == 0
-    assert (tmp_path / "arena-table-foreign").is_dir()
+    assert (data / "lock").exists()
+
+
+@pytest.mark.parametrize(("readable", "mode"), [(False, 0o700), (True, 0o755)])
+def test_only_a_folder_for_bots_can_be_looked_into(readable: bool, mode: int) -> None:  # noqa: FBT001 -- a parameter of the test
+    """What is uploaded or said on a socket is no other user's to see."""
+    scratch = Scratch("check", readable=readable)
+    assert stat.S_IMODE(scratch.path.stat().st_mode) == mode
+    assert scratch.path.name.startswith("arena-check-")
+    scratch.remove()
