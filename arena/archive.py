@@ -7,8 +7,6 @@ not at all, and putting the same again changes nothing. All methods block; call 
 import hashlib
 import os
 import re
-import shutil
-import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ import fsspec
 import zstandard
 
 from arena import bot_files
+from arena.bot_cache import BotCache
 from arena.errors import ArenaError, InputError, NotFoundError
 
 KINDS: Final = ("bots", "replays", "logs", "results")
@@ -58,6 +57,9 @@ class Archive:
         cache: a folder of this machine, where bots are unpacked.
         upload_bytes: the largest bot folder that is taken.
 
+    Attributes:
+        cache: the bots that are unpacked here.
+
     Every method raises `ArenaError` when the archive does not answer or is full.
     """
 
@@ -68,7 +70,7 @@ class Archive:
             raise InputError(f"archive_url {url!r}: {error}") from error
         self._is_local = isinstance(self._files, fsspec.get_filesystem_class("file"))
         self._url = url
-        self._cache = cache
+        self.cache = BotCache(cache)
         self._upload_bytes = upload_bytes
 
     def put_bot(self, folder: Path) -> str:
@@ -95,7 +97,7 @@ class Archive:
         path = self._bot_path(digest)
         if self._exists(path):
             self._try(f"{path} cannot be removed", partial(self._files.rm_file, path))
-        shutil.rmtree(self._cache / digest, ignore_errors=True)
+        self.cache.remove(digest)
 
     def unpack_bot(self, digest: str) -> Path:
         """Return a folder of this machine that holds the bot; unpacked once, then reused.
@@ -104,25 +106,13 @@ class Archive:
             NotFoundError: no bot of this digest is stored.
             ArenaError: what is stored is damaged.
         """
-        target = self._cache / digest
-        if target.is_dir():
-            return target
+        if (found := self.cache.get(digest)) is not None:
+            return found
         compressed = self._get(self._bot_path(digest), f"bot folder {digest}")
         data = _decompress(compressed, f"bot folder {digest}")
         if hashlib.sha256(data).hexdigest() != digest:
             raise ArenaError(f"the archive's bot folder {digest} is damaged")
-        self._cache.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(dir=self._cache, prefix="unpacking-"))
-        try:
-            bot_files.unpack(data, fresh)
-            fresh.chmod(0o755)  # bots run as another user
-            fresh.rename(target)
-        except OSError:
-            # Another process was faster: a folder that is not empty cannot be replaced.
-            shutil.rmtree(fresh, ignore_errors=True)
-            if not target.is_dir():
-                raise
-        return target
+        return self.cache.add(digest, partial(bot_files.unpack, data))
 
     def put_replay(self, ruleset: str, match_id: str, data: bytes) -> None:
         """Store a match's replay file, replacing an earlier one of the same match."""

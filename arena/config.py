@@ -127,6 +127,8 @@ class Settings(BaseSettings):
         owner_bots: the most bots of an owner that are not retired.
         replay_bytes: all replays together; the oldest go first. 0 for no bound.
         log_bytes: likewise all that bots printed.
+        cache_bytes: the bots that are unpacked in the data folder; those used the longest ago go
+            first, none that was used within the hour. 0 for no bound.
     """
 
     model_config = SettingsConfigDict(env_prefix="ARENA_", extra="forbid", frozen=True)
@@ -171,6 +173,7 @@ class Settings(BaseSettings):
     owner_bots: Annotated[int, Field(ge=0, le=10_000)] = 20
     replay_bytes: Bytes = 20 << 30
     log_bytes: Bytes = 2 << 30
+    cache_bytes: Bytes = 5 << 30
 
     @model_validator(mode="after")
     def _agree(self) -> Self:

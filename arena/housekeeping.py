@@ -1,4 +1,7 @@
-"""Keeps what is stored within its bounds: old results to the archive, old replays and logs away."""
+"""Keeps what is stored within its bounds.
+
+Old results go to the archive, old replays and logs away, and so do unpacked bots that nobody plays.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from arena.queue.keys import arena_key
 from arena.queue.retention import archive_old
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from redis.asyncio import Redis
 
     from arena.archive import Archive
@@ -49,6 +54,39 @@ async def keep_house(
         except (RedisError, ArenaError, OSError) as error:
             log.warning("housekeeping failed", error=str(error))
         await asyncio.sleep(period.total_seconds() / 2)
+
+
+async def keep_cache(
+    archive: Archive,
+    *,
+    settings: Settings,
+    in_use: Callable[[], Collection[str]] = tuple,
+    period: timedelta = PERIOD,
+) -> None:
+    """Look after the bots that this machine has unpacked until cancelled, in each of its processes.
+
+    Args:
+        archive: whose cache it is.
+        settings: the bound.
+        in_use: returns the digests of the bots that this process is playing.
+        period: between two looks; much less than `arena.bot_cache.SPARED`.
+    """
+    log: Any = structlog.get_logger()
+    while True:
+        try:
+            removed = await asyncio.to_thread(trim_cache, archive, settings, in_use())
+            if removed:
+                log.info("unpacked bots removed", folders=removed)
+        except OSError as error:
+            log.warning("housekeeping failed", error=str(error))
+        await asyncio.sleep(period.total_seconds())
+
+
+def trim_cache(archive: Archive, settings: Settings, in_use: Collection[str]) -> int:
+    """Remove unpacked bots beyond the bound, but none that is in use; return how many; blocks."""
+    archive.cache.use(in_use)
+    bound = settings.cache_bytes
+    return archive.cache.prune(keep_bytes=bound) if bound else 0
 
 
 async def tidy(queues: Queues, archive: Archive, settings: Settings) -> None:

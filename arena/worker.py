@@ -92,6 +92,7 @@ class _Match:
         played: whether only its result remains to be committed.
         renewed: when it was last known to be ours, by `time.monotonic`.
         let_go: set when it shall be given back.
+        digests: of the bots that play it.
     """
 
     lease: Lease
@@ -99,6 +100,7 @@ class _Match:
     played: bool = False
     renewed: float = field(default_factory=time.monotonic)
     let_go: asyncio.Event = field(default_factory=asyncio.Event)
+    digests: tuple[str, ...] = ()
 
 
 class Worker:
@@ -153,6 +155,10 @@ class Worker:
         with suppress(*UNREACHABLE):
             await asyncio.wait_for(self._workers.leave(self._options.name), _RELEASE_LIMIT)
         self._log.info("worker stopped")
+
+    def in_use(self) -> set[str]:
+        """Return the digests of the bots that it is playing."""
+        return {digest for match in self._matches for digest in match.digests}
 
     # Taking matches.
 
@@ -251,7 +257,7 @@ class Worker:
         """Play, archive and commit; the one place where a fault of ours ends."""
         try:
             played = await self._referee.play(
-                await self._plan(match.lease), progress=lambda game: self._game_ended(match, game)
+                await self._plan(match), progress=lambda game: self._game_ended(match, game)
             )
             match.played = True
             match.tables.clear()
@@ -275,15 +281,14 @@ class Worker:
             )
         return MatchEnd.VOID
 
-    async def _plan(self, lease: Lease) -> MatchPlan:
-        spec = lease.spec
+    async def _plan(self, match: _Match) -> MatchPlan:
+        spec = match.lease.spec
         game = parse_ruleset(spec.ruleset)
         versions = await self._store.versions(spec.entrants)
         if not (self._options.allows_unsandboxed or all(each.trusted for each in versions)):
             self._referee.sandbox.require_walls()
-        folders = await asyncio.to_thread(
-            match_files.folders, self._archive, [each.digest for each in versions]
-        )
+        match.digests = tuple(each.digest for each in versions)
+        folders = await asyncio.to_thread(match_files.folders, self._archive, match.digests)
         return MatchPlan(
             game=game,
             seed=spec.seed,

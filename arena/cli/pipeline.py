@@ -14,6 +14,7 @@ from arena.cli.connection import settings_of
 from arena.cli.console import DataDir, RedisUrl
 from arena.cli.service import ConfigFile, MetricsPort, ladder_plan, part, worker_options
 from arena.delivery import Courier, DeliveryOptions
+from arena.housekeeping import keep_cache
 from arena.pipeline import UNREACHABLE, Pipeline, PipelineOptions, yield_to_matches
 from arena.processes import process_name, run_until_told, set_up_log
 from arena.queue.workers import Announcement, Workers
@@ -83,7 +84,9 @@ async def _run(settings: Settings, stopping: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as group:
             announcing = group.create_task(_announce(workers, announcement))
             posting = group.create_task(courier.run(stopping))
+            keeping = group.create_task(keep_cache(arena.archive, settings=settings))
             await line.run(stopping)
+            keeping.cancel()
             await posting
             announcing.cancel()
         with suppress(*UNREACHABLE):

@@ -17,7 +17,7 @@ from arena.accounts import ADMIN_FILE
 from arena.cli.connection import Arena, opened, settings_of
 from arena.cli.console import DataDir, RedisUrl, progress_console
 from arena.errors import InputError
-from arena.housekeeping import keep_house
+from arena.housekeeping import keep_cache, keep_house
 from arena.metrics import Metrics
 from arena.patience import cancel
 from arena.processes import PARENT, is_orphan, process_name, run_until_told, set_up_log
@@ -209,7 +209,7 @@ def worker(
 
 async def _work(settings: Settings, stopping: asyncio.Event) -> None:
     async with part(settings) as (arena, metrics, port):
-        await Worker(
+        playing = Worker(
             arena.redis,
             store=arena.store,
             archive=arena.archive,
@@ -218,7 +218,13 @@ async def _work(settings: Settings, stopping: asyncio.Event) -> None:
             metrics_port=port,
             policy=arena.policy,
             options=worker_options(settings),
-        ).run(stopping)
+        )
+        async with asyncio.TaskGroup() as group:
+            keeping = group.create_task(
+                keep_cache(arena.archive, settings=settings, in_use=playing.in_use)
+            )
+            await playing.run(stopping)
+            await cancel(keeping)
 
 
 def worker_options(settings: Settings) -> WorkerOptions:
