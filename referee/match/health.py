@@ -85,6 +85,12 @@ def excuses(lag: float, *, span: float) -> bool:
     return lag >= max(VOID_LAG, span * VOID_SHARE)
 
 
+def pressure_clause() -> str:
+    """Return what the machine's pressure adds to the sentence of a void; empty when unknown."""
+    pressure = cpu_pressure()
+    return "" if pressure is None else f", while {pressure:.0%} of the time a process lacked a core"
+
+
 def cpu_pressure() -> float | None:
     """Return the share of the last ten seconds in which some process waited for a core.
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from referee.errors import InvalidBotError, VoidMatchError
 from referee.match.boards import bot_seed, make_board, seating
 from referee.match.chair import Chair, ProcessRecord
-from referee.match.health import LagMonitor, excuses
+from referee.match.health import LagMonitor, excuses, pressure_clause
 from referee.match.play import Play
 from referee.match.session import Phase, Session
 from referee.match.settings import TableSettings
@@ -298,7 +298,9 @@ class Table:
 
     def lagged(self, session: Session, lag: float) -> None:
         """Void the match."""
-        self._void(f"the referee lagged {lag:.3f} s during a turn of {session.label}")
+        self._void(
+            f"the referee lagged {lag:.3f} s during a turn of {session.label}{pressure_clause()}"
+        )
 
     # Games.
 

@@ -16,6 +16,7 @@ from referee.games.replay import without_times
 ROOT = Path(__file__).parents[2]
 BOTS = ROOT / "sample_bots"
 RANDOM, FIRST_LEGAL = str(BOTS / "random"), str(BOTS / "first_legal")
+HEURISTIC = str(BOTS / "quasenbo_heuristic")
 
 
 def arena(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -36,7 +37,7 @@ def play(*words: str, folder: Path) -> dict[str, Any]:
 
 def test_the_same_seed_gives_the_same_scores_and_the_same_replay(tmp_path: Path) -> None:
     """A second run differs in nothing but times."""
-    words = ("quasenbo", RANDOM, FIRST_LEGAL, "--boards", "10", "--seed", "00")
+    words = ("quasenbo", RANDOM, HEURISTIC, "--boards", "50", "--seed", "00")
     first = play(*words, "--replays", "a", folder=tmp_path)
     second = play(*words, "--replays", "b", "--parallel", "3", folder=tmp_path)
     assert [bot["score"] for bot in first["bots"]] == [bot["score"] for bot in second["bots"]]
@@ -45,6 +46,14 @@ def test_the_same_seed_gives_the_same_scores_and_the_same_replay(tmp_path: Path)
         for document in (first, second)
     )
     assert one == two
+
+
+def test_the_heuristic_is_ahead_with_an_error_bar(tmp_path: Path) -> None:
+    """Fifty boards tell a thoughtful bot from a random one beyond the error."""
+    words = ("quasenbo", RANDOM, HEURISTIC, "--boards", "50", "--seed", "00")
+    bots = play(*words, folder=tmp_path)["bots"]
+    assert [bot["forfeits"] for bot in bots] == [{}, {}]
+    assert bots[1]["elo"] > bots[1]["elo_error"] > 0
 
 
 def test_the_document_of_a_match_says_who_played_how(tmp_path: Path) -> None:
@@ -139,16 +148,19 @@ def test_a_command_that_cannot_be_found_is_a_clear_forfeit(tmp_path: Path) -> No
 
 def test_a_changed_byte_fails_verification_and_says_where(tmp_path: Path) -> None:
     """Verification passes on the true replay, and names the place of any change."""
-    document = play("quasenbo", RANDOM, FIRST_LEGAL, "--boards", "2", folder=tmp_path)
+    document = play(
+        "quasenbo", RANDOM, FIRST_LEGAL, "--boards", "2", "--seed", "00", folder=tmp_path
+    )
     path = tmp_path / document["replays"][0]
     assert arena("replay", "verify", str(path), folder=tmp_path).returncode == 0
     exported = arena("replay", "export", str(path), folder=tmp_path).stdout
     assert replay_files.unpack(exported.encode()) == replay_files.read(path)
     game = replay_files.read(path).games[0]
+    other = "AM" if game.actions[0] != "AM" else "AS"
     stored_places = json.dumps(list(game.outcome.places)).replace(" ", "")
     for place, old, new in (
         ("seed", document["seed"][:8], "00000000"),
-        ("board 0, table 0", f'"actions":["{game.actions[0]}"', '"actions":["AM"'),
+        ("board 0, table 0", f'"actions":["{game.actions[0]}"', f'"actions":["{other}"'),
         ("board 0, table 0", f'"places":{stored_places}', '"places":[1,1]'),
     ):
         changed = tmp_path / "changed.replay"
