@@ -74,6 +74,16 @@ class BotCache:
         """Remove a bot's folder, where it is here."""
         shutil.rmtree(self._folder / digest, ignore_errors=True)
 
+    def sizes(self) -> dict[str, int]:
+        """Return the bytes on the disk of each bot that is here, by digest."""
+        if not self._folder.is_dir():
+            return {}
+        return {
+            path.name: folder_use(path, most_files=_MOST_FILES).size
+            for path, _ in self._entries()
+            if not path.name.startswith((_FRESH, _LEFT))
+        }
+
     def prune(self, *, keep_bytes: int, spared: timedelta = SPARED) -> int:
         """Remove the folders that were used the longest ago until the rest fits; return how many.
 

@@ -125,6 +125,8 @@ class Settings(BaseSettings):
         owner_uploads: the most uploads of an owner within an hour.
         owner_challenges: the most challenges of an owner that wait or are being played.
         owner_bots: the most bots of an owner that are not retired.
+        owner_bytes: the compressed versions of an owner; the oldest that nothing needs go first. 0
+            for no bound.
         replay_bytes: all replays together; the oldest go first. 0 for no bound.
         log_bytes: likewise all that bots printed.
         cache_bytes: the bots that are unpacked in the data folder; those used the longest ago go
@@ -171,6 +173,7 @@ class Settings(BaseSettings):
     owner_uploads: Annotated[int, Field(ge=0, le=10_000)] = 60
     owner_challenges: Annotated[int, Field(ge=0, le=10_000)] = 20
     owner_bots: Annotated[int, Field(ge=0, le=10_000)] = 20
+    owner_bytes: Bytes = 500 << 20
     replay_bytes: Bytes = 20 << 30
     log_bytes: Bytes = 2 << 30
     cache_bytes: Bytes = 5 << 30

@@ -98,6 +98,7 @@ class Version:
         rulesets: canonical texts that it plays.
         state: how far it has come.
         reason: one sentence, why it was rejected or suspended.
+        source: digest of the folder before its build; empty when it has had none.
         is_built: whether its build command has been run.
         trusted: whether somebody added it on this side of the walls; no other plays without them.
         created_time: UTC.
@@ -111,6 +112,7 @@ class Version:
     rulesets: tuple[str, ...]
     state: VersionState = VersionState.ACCEPTED
     reason: str = ""
+    source: str = ""
     is_built: bool = False
     trusted: bool = True
     created_time: datetime
@@ -322,9 +324,10 @@ class Store:
         if answer == b"no_version":
             raise NotFoundError(f"there is no version {version}; `arena bot show` lists them")
         if answer == b"not_accepted":
-            state_of_it = (await self.version(version)).state
+            found = await self.version(version)
+            said = f"{found.state} ({found.reason})" if found.reason else found.state
             raise PreconditionError(
-                f"the version {version} is {state_of_it}; only an accepted one can be active"
+                f"the version {version} is {said}; only an accepted one can be active"
             )
         return await self.bot(name)
 
@@ -389,6 +392,7 @@ def _version(version_id: str, text: str | bytes) -> Version:
         rulesets=tuple(values["rulesets"]),
         state=VersionState(values["state"]),
         reason=values.get("reason", ""),
+        source=values.get("source", ""),
         is_built=values.get("built", False),
         trusted=values["trusted"],
         created_time=datetime.fromisoformat(values["created"]),

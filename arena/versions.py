@@ -42,6 +42,9 @@ STEPS_KEPT: Final = 5
 OURS: Final = "the arena failed:"
 """What a rejection's reason begins with that is no fault of the bot: it may be submitted again."""
 
+REMOVED: Final = "its files made room for others:"
+"""What the reason of a version begins with that plays no more; it may be submitted again."""
+
 _OWNERS, _PLACEMENTS, _STEPS, _TRIALS = map(arena_key, ("owners", "placements", "steps", "trials"))
 
 
@@ -122,6 +125,7 @@ class Submissions:
         owner: str,
         house: bool = False,
         admit: Callable[[str], Awaitable[None]] | None = None,
+        fit: Callable[[str, str], Awaitable[None]] | None = None,
     ) -> Added:
         """Store the bot in an archive file as a new version, and put it in line to be tried.
 
@@ -133,6 +137,8 @@ class Submissions:
             owner: whose it is.
             house: whether a new bot is the arena's own.
             admit: told the bot's name before anything is stored; refuses by an exception.
+            fit: told its name and its folder's digest once that is stored, and makes room for it;
+                removes it again and refuses by an exception.
 
         Raises:
             UploadRefusedError: the archive cannot be unpacked, or holds no bot; one sentence.
@@ -150,6 +156,8 @@ class Submissions:
             if admit is not None:
                 await admit(facts.name)
             digest = await asyncio.to_thread(self._archive.put_bot, folder)
+            if fit is not None:
+                await fit(facts.name, digest)
         finally:
             await asyncio.to_thread(scratch.remove)
         return await self._register(facts, digest, owner=owner, house=house)
@@ -173,7 +181,7 @@ class Submissions:
         now = datetime.now(UTC).isoformat()
         version = version_record(facts, digest=digest, created=now, state=VersionState.UPLOADED)
         reply: Any = await self._transitions.run(
-            "version_submit", facts.name, owner, digest, int(house), version, now, OURS
+            "version_submit", facts.name, owner, digest, int(house), version, now, OURS, REMOVED
         )
         answer, *rest = [each.decode() for each in reply]
         if answer == "taken":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from arena.accounts import Accounts, Scope
 from arena.api.gate import has_scope, owner
+from arena.bot_room import BotRoom
 from arena.competition_store import CompetitionStore
 from arena.errors import DeniedError, NotFoundError, PreconditionError
 from arena.limits import Limits, OwnerLimits
@@ -43,6 +44,7 @@ class Backend:
         submissions: takes archives in.
         webhooks: where owners hear of what happens.
         competitions: tournaments and league seasons.
+        room: what is stored of each owner's versions.
     """
 
     settings: Settings
@@ -55,6 +57,7 @@ class Backend:
     submissions: Submissions
     webhooks: Webhooks
     competitions: CompetitionStore
+    room: BotRoom
 
     async def ruleset(self, text: str) -> str:
         """Return the canonical text of a ladder's ruleset.
@@ -80,6 +83,15 @@ class Backend:
             challenges=settings.owner_challenges,
             bots=settings.owner_bots,
         )
+        competitions = CompetitionStore(redis)
+        room = BotRoom(
+            redis,
+            store=store,
+            archive=archive,
+            queues=queues,
+            competitions=competitions,
+            bound_bytes=settings.owner_bytes,
+        )
         return cls(
             settings=settings,
             redis=redis,
@@ -90,7 +102,8 @@ class Backend:
             limits=Limits(redis, limits),
             submissions=Submissions(redis, store, archive, load=load_bot_folder),
             webhooks=Webhooks(redis, allows_http=settings.webhook_http),
-            competitions=CompetitionStore(redis),
+            competitions=competitions,
+            room=room,
         )
 
     async def own_bot(self, name: str) -> Bot:

@@ -86,7 +86,7 @@ class SubmissionCalls:
             async with self._shelf:
                 file.seek(0)
                 return await self._backend.submissions.store_upload(
-                    file, owner=owner(), admit=self._admit
+                    file, owner=owner(), admit=self._admit, fit=self._fit
                 )
 
     def _stored(self, storing: asyncio.Task[Added]) -> None:
@@ -106,6 +106,9 @@ class SubmissionCalls:
         bots = await store.bots(owner=owner())
         present = [bot.name for bot in bots if bot.state is not BotState.RETIRED]
         await self._backend.limits.hold_bot(owner(), name, present=present)
+
+    async def _fit(self, name: str, digest: str) -> None:
+        await self._backend.room.fit(owner(), name, digest)
 
 
 async def _receive(requests: AsyncIterator[bots_pb2.SubmitVersionRequest], file: BinaryIO) -> None:

@@ -53,6 +53,11 @@ def show(*, data_dir: DataDir = None, redis_url: RedisUrl = None, json: Json = F
     for kind, usage in document["archive"].items():
         bound = f" of {usage['bound_bytes']}" if usage["bound_bytes"] else ""
         out.print(f"{kind}: {usage['files']} files, {usage['bytes']}{bound} bytes", markup=False)
+    cache = document["cache"]
+    bound = f" of {cache['bound_bytes']}" if cache["bound_bytes"] else ""
+    out.print(f"unpacked here: {cache['bots']} bots, {cache['bytes']}{bound} bytes", markup=False)
+    if document["owner_bytes"]:
+        out.print(f"bots of one owner: at most {document['owner_bytes']} bytes", markup=False)
 
 
 async def _read(arena: Arena) -> dict[str, Any]:
@@ -77,6 +82,7 @@ async def _read(arena: Arena) -> dict[str, Any]:
         ]
     bounds = {"replays": arena.settings.replay_bytes, "logs": arena.settings.log_bytes}
     usage = await asyncio.to_thread(arena.archive.usage)
+    unpacked = await asyncio.to_thread(arena.archive.cache.sizes)
     return {
         "ladders": ladders,
         "dead": dead,
@@ -88,6 +94,12 @@ async def _read(arena: Arena) -> dict[str, Any]:
             }
             for kind, each in usage.items()
         },
+        "cache": {
+            "bots": len(unpacked),
+            "bytes": sum(unpacked.values()),
+            "bound_bytes": arena.settings.cache_bytes,
+        },
+        "owner_bytes": arena.settings.owner_bytes,
     }
 
 

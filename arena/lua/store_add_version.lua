@@ -19,6 +19,10 @@ local answer = id and 'known' or 'added'
 if id then
   -- Whoever adds a folder here vouches for it, whatever became of it before.
   local known = cjson.decode(redis.call('HGET', KEYS[2], id))
+  if known.state == 'rejected' then
+    -- What its build made is gone.
+    known.digest, known.source, known.built = digest, nil, nil
+  end
   known.state, known.reason, known.trusted = 'accepted', nil, true
   redis.call('HSET', KEYS[2], id, cjson.encode(known))
 else

@@ -15,6 +15,7 @@ if ARGV[4] ~= '' or ARGV[5] ~= '' then
     version.state = ARGV[4]
   end
   if ARGV[5] ~= '' then
+    version.source = version.source or version.digest
     version.digest, version.built = ARGV[5], true
   end
   redis.call('HSET', KEYS[3], id, cjson.encode(version))

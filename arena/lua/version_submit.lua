@@ -2,10 +2,10 @@
 -- USES: clock
 -- KEYS: bots versions digests trials
 -- ARGV: name, owner, digest of the folder, house (1 or 0), version as JSON without its id, now
---   (ISO 8601), what a failure of our own begins with
+--   (ISO 8601), what a failure of our own begins with, what a removal to make room begins with
 -- Returns: {added | known, version} | {taken, owner} | {suspended}
-local name, owner, digest, house, version, now, ours =
-  ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1', ARGV[5], ARGV[6], ARGV[7]
+local name, owner, digest, house, version, now, ours, removed =
+  ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1', ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 
 local text = redis.call('HGET', KEYS[1], name)
 local bot = text and cjson.decode(text) or {
@@ -21,8 +21,13 @@ end
 local id = redis.call('HGET', KEYS[3], name .. ' ' .. digest)
 if id then
   local known = cjson.decode(redis.call('HGET', KEYS[2], id))
-  if known.state == 'rejected' and string.sub(known.reason or '', 1, #ours) == ours then
+  local reason = known.reason or ''
+  local is_removed = string.sub(reason, 1, #removed) == removed
+  if known.state == 'rejected' and (is_removed or string.sub(reason, 1, #ours) == ours) then
     known.state, known.reason = 'uploaded', nil
+    if is_removed then
+      known.digest, known.source, known.built = digest, nil, nil
+    end
     redis.call('HSET', KEYS[2], id, cjson.encode(known))
     redis.call('ZADD', KEYS[4], now_ms(), id)
   end
