@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 from arena.queue.models import MatchSpec
 from arena.store import VersionState
 from arena.v1 import bots_pb2
+from arena.versions import Trials
 from tests.api.calling import Arena, Calls, bot_archive, make_backend, refused, start, submit
 
 VERSION_BYTES = 20_000
@@ -100,3 +101,26 @@ async def test_a_retired_bot_makes_room_for_others(arena: Arena) -> None:
     assert (await submit(ada, archive_of("two", 3))).is_new
     assert await states(arena, "one") == "raaaa"
     assert (await arena.backend.store.version("three@1")).state is VersionState.ACCEPTED
+
+
+async def test_what_a_build_made_goes_with_its_source(arena: Arena, tmp_path: Path) -> None:
+    """Both count, both go, and whoever submits the source again has it built again."""
+    ada = await arena.login("ada")
+    await submit(ada, archive_of("one", 1))
+    source = (await arena.backend.store.version("one@1")).digest
+    (tmp_path / "built").mkdir()
+    (tmp_path / "built" / "bot").write_bytes(random.Random(1).randbytes(VERSION_BYTES))
+    built = arena.backend.archive.put_bot(tmp_path / "built")
+    trials, hour = Trials(arena.backend.redis), timedelta(hours=1)
+    claim = await trials.claim(token="0" * 32, duration=hour)
+    assert claim is not None
+    await trials.renew(claim, duration=hour, digest=built)
+    await arena.accept("one@1")
+    for number in range(2, 8):
+        await submit(ada, archive_of("one", number))
+        await arena.accept(f"one@{number}")
+    assert await states(arena, "one") == "raaaaaa"
+    assert not {source, built} & arena.backend.archive.bot_sizes().keys()
+    await submit(ada, archive_of("one", 1))
+    again = await arena.backend.store.version("one@1")
+    assert (again.digest, again.is_built, again.state) == (source, False, VersionState.UPLOADED)
