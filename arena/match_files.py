@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from arena.errors import ArenaError
 from arena.process_log import ProcessLog
 from referee.match.bot_folder import BotFolder, load_bot_folder
 
@@ -26,17 +28,35 @@ def folders(archive: Archive, digests: Iterable[str]) -> tuple[BotFolder, ...]:
 
 def store(
     archive: Archive, spec: MatchSpec, replay: bytes, processes: Iterable[ProcessRecord]
-) -> None:
+) -> bytes:
     """Archive the replay, and the log of each process that printed or did not end by itself.
+
+    Nothing of another play of the same match is touched.
+
+    Returns:
+        The SHA-256 of the replay, under which all of it is found.
 
     Raises:
         ArenaError: the archive does not answer or is full.
     """
-    archive.put_replay(spec.ruleset, spec.id, replay)
+    digest = archive.put_replay(spec.ruleset, spec.id, replay)
     for process in processes:
         if process.stdout or process.stderr or process.report.stopped or process.report.code:
             log = ProcessLog.of(process).text().encode()
-            archive.put_log(spec.ruleset, spec.id, log_name(process), log)
+            archive.put_log(spec.ruleset, spec.id, log_name(process), log, digest=digest)
+    return digest
+
+
+def remove(
+    archive: Archive, spec: MatchSpec, digest: bytes, processes: Iterable[ProcessRecord]
+) -> None:
+    """Remove what `store` left of a play that does not count.
+
+    What cannot be removed stays until it is the oldest: nobody finds it without its digest.
+    """
+    names = map(log_name, processes)
+    with suppress(ArenaError):
+        archive.remove_match(spec.ruleset, spec.id, digest=digest, logs=names)
 
 
 def log_name(process: ProcessRecord) -> str:

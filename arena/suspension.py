@@ -136,13 +136,16 @@ class Follower:
             return False
         # Whether they fell at one table, and so ended a process, only the replay tells.
         return await asyncio.to_thread(
-            self._replay_says, ruleset, result.match_id, lambda replay: ended(replay, entrant)
+            self._replay_says, ruleset, result, lambda replay: ended(replay, entrant)
         )
 
-    def _replay_says(self, ruleset: str, match_id: str, question: Callable[[Replay], bool]) -> bool:
+    def _replay_says(
+        self, ruleset: str, result: LoggedResult, question: Callable[[Replay], bool]
+    ) -> bool:
         """Put a question to a replay; False when it is not there any more."""
         try:
-            return question(replay_files.unpack(self._archive.get_replay(ruleset, match_id)))
+            data = self._archive.get_replay(ruleset, result.match_id, digest=result.digest)
+            return question(replay_files.unpack(data))
         except (ArenaError, RefereeError):
             return False
 

@@ -8,7 +8,6 @@ drops the match.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import secrets
 import time
 from contextlib import suppress
@@ -312,10 +311,10 @@ class Worker:
         """Archive, then commit until Redis has answered; the token makes repeats harmless."""
         lease, spec = match.lease, match.lease.spec
         data = await asyncio.to_thread(pack, played.replay)
-        await asyncio.to_thread(match_files.store, self._archive, spec, data, played.processes)
-        result = match_result(
-            played.replay, digest=hashlib.sha256(data).digest(), seconds=played.seconds
+        digest = await asyncio.to_thread(
+            match_files.store, self._archive, spec, data, played.processes
         )
+        result = match_result(played.replay, digest=digest, seconds=played.seconds)
         queue = self._queues.queue(spec.ruleset)
         reply = await until_answered(lambda: queue.commit(lease, result), limit=None)
         self._metrics.commits.labels(reply.answer.value).inc()
@@ -326,6 +325,14 @@ class Worker:
                 if process.start_seconds is not None:
                     self._metrics.bot_start.observe(process.start_seconds)
             return MatchEnd.COMMITTED
+        ladder = self._queues.ladder(spec.ruleset)
+        counted = await until_answered(lambda: ladder.result(spec.id), limit=None)
+        # Another worker's play may have an equal replay, the same file, which is yet to count.
+        is_other = counted is not None and not digest.startswith(counted.digest)
+        if is_other or reply.answer is not Committed.STALE:
+            await asyncio.to_thread(
+                match_files.remove, self._archive, spec, digest, played.processes
+            )
         if reply.answer is Committed.CANCELLED:
             return MatchEnd.CANCELLED
         log.warning("result refused", answer=reply.answer.value)

@@ -206,7 +206,9 @@ async def assert_sound(service: Service, queues: Queues, *, matches: int) -> Non
     assert report.balance == 0
     assert report.differences == ()
     archive = service.archive()
-    assert all(archive.has_replay("quasenbo", match_id) for match_id in ids)
+    assert all(
+        archive.has_replay("quasenbo", each.match_id, digest=each.digest) for each in results
+    )
 
 
 def scrape(port: int) -> str:

@@ -12,6 +12,7 @@ from arena.api.gate import call, owner
 from arena.api.messages import ended_match
 from arena.errors import DeniedError, NotFoundError
 from arena.queue.models import MATCH_ID
+from arena.queue.retention import archived_result
 from arena.v1 import matches_pb2
 from referee.games import parse_ruleset
 from referee.match.boards import rotation_count
@@ -38,6 +39,8 @@ class MatchCalls:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        # Old results have no index: one search at a time.
+        self._old = asyncio.Lock()
 
     @call(is_public=True)
     async def get_match(self, request: matches_pb2.GetMatchRequest) -> matches_pb2.GetMatchResponse:
@@ -83,24 +86,33 @@ class MatchCalls:
         self, request: matches_pb2.GetReplayRequest
     ) -> AsyncIterator[matches_pb2.GetReplayResponse]:
         """Stream the file of a replay."""
-        ruleset = await self._replay_ruleset(request)
+        ruleset, digest = await self._committed(request)
         await self._backend.require_unsealed(request.match)
-        data = await asyncio.to_thread(self._backend.archive.get_replay, ruleset, request.match)
+        data = await asyncio.to_thread(
+            self._backend.archive.get_replay, ruleset, request.match, digest=digest
+        )
         for start in range(0, len(data), CHUNK):
             yield matches_pb2.GetReplayResponse(chunk=data[start : start + CHUNK])
 
-    async def _replay_ruleset(self, request: matches_pb2.GetReplayRequest) -> str:
-        """Return the ladder of a match that has ended, or that no queue knows any more.
+    async def _committed(self, request: matches_pb2.GetReplayRequest) -> tuple[str, bytes]:
+        """Return the ladder and the replay's digest of a match that has ended, however long ago.
 
         A replay is archived just before its result is committed: until then nobody gets it.
         """
         try:
-            ruleset, _ = await find_ended(self._backend, request.match)
+            ruleset, result = await find_ended(self._backend, request.match)
         except NotFoundError:
             if not request.ruleset or not MATCH_ID.fullmatch(request.match):
                 raise
-            return await self._backend.ruleset(request.ruleset)
-        return ruleset
+            ruleset = await self._backend.ruleset(request.ruleset)
+            async with self._old:
+                found = await asyncio.to_thread(
+                    archived_result, self._backend.archive, ruleset, request.match
+                )
+            if found is None:
+                raise
+            result = found
+        return ruleset, result.digest
 
     @call(scope=Scope.AUTHOR, limit=None)
     async def get_match_log(
@@ -121,15 +133,19 @@ class MatchCalls:
             )
         await self._backend.require_unsealed(request.match)
         for process in _processes(ruleset, result, own):
-            async for text in self._log(ruleset, result.match_id, process):
+            async for text in self._log(ruleset, result, process):
                 yield matches_pb2.GetMatchLogResponse(process=process, text=text)
 
     async def _log(
-        self, ruleset: str, match_id: str, process: matches_pb2.ProcessName
+        self, ruleset: str, result: LoggedResult, process: matches_pb2.ProcessName
     ) -> AsyncIterator[str]:
         try:
             data = await asyncio.to_thread(
-                self._backend.archive.get_log, ruleset, match_id, log_name(process)
+                self._backend.archive.get_log,
+                ruleset,
+                result.match_id,
+                log_name(process),
+                digest=result.digest,
             )
         except NotFoundError:
             return  # it printed nothing, or the log was removed to make room

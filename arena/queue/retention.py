@@ -105,3 +105,18 @@ async def _archived(
     raise ArenaError(
         f"entry {sequence} of {ladder.ruleset}'s log is neither in Redis nor in the archive"
     )
+
+
+def archived_result(archive: ResultsArchive, ruleset: str, match_id: str) -> LoggedResult | None:
+    """Return the result of a match whose entry has left Redis; None when there is none.
+
+    Blocks, and looks through the whole archived log of the ladder when the match is unknown.
+    """
+    mark = f'"match":"{match_id}"'.encode()
+    for first, last in reversed(archive.results_segments(ruleset)):
+        text = archive.get_results(ruleset, first=first, last=last)
+        # Only the lines that name it are worth parsing.
+        for entry in lines.read(b"\n".join(each for each in text.splitlines() if mark in each)):
+            if isinstance(entry, LoggedResult) and entry.match_id == match_id:
+                return entry
+    return None

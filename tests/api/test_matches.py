@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import secrets
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from arena.competition_records import CompetitionRules
 from arena.competitions.model import Format, Options
 from arena.errors import LimitError
 from arena.queue.models import Forfeits, MatchResult, MatchSpec
+from arena.queue.retention import archive_old
 from arena.v1 import accounts_pb2, matches_pb2
 from referee.outcome import ForfeitReason, Termination
 from tests.api.calling import (
@@ -62,11 +64,13 @@ async def play(arena: Arena, *, replay: bytes = b"", logs: dict[str, bytes] | No
     queue = arena.backend.queues.queue(RULESET)
     lease = await queue.lease("w1", token=secrets.token_hex(16), duration=timedelta(seconds=30))
     assert lease is not None
+    result = RESULT
     if replay:
-        arena.backend.archive.put_replay(RULESET, lease.match_id, replay)
+        digest = arena.backend.archive.put_replay(RULESET, lease.match_id, replay)
+        result = replace(RESULT, digest=digest)
     for name, data in (logs or {}).items():
-        arena.backend.archive.put_log(RULESET, lease.match_id, name, data)
-    await queue.commit(lease, RESULT)
+        arena.backend.archive.put_log(RULESET, lease.match_id, name, data, digest=result.digest)
+    await queue.commit(lease, result)
     return lease.match_id
 
 
@@ -257,10 +261,27 @@ async def test_a_replay_is_public_once_the_match_has_ended(arena: Arena) -> None
     request = matches_pb2.GetReplayRequest(match=match, ruleset=RULESET)
     code, error = await refused(anext(aiter(ada.GetReplay(request))))
     assert (code, error.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "NOT_ENDED")
-    await play(arena)
+    await play(arena, replay=replay)
     parts = await all_of(arena.stranger().GetReplay(request))
     assert [len(part.chunk) for part in parts] == [CHUNK, CHUNK, 5]
     assert b"".join(part.chunk for part in parts) == replay
+
+
+@pytest.mark.parametrize("keep", [100, 0], ids=["in the log", "older than the log"])
+async def test_replay_and_logs_are_those_that_were_committed(keep: int, arena: Arena) -> None:
+    """A worker that lost the lease stores its own play too late, and changes nothing."""
+    ada, _ = await add_bots(arena)
+    await ada.RequestMatch(challenge())
+    match = await play(arena, replay=b"committed", logs={"t0-e0": b"committed"})
+    digest = (archive := arena.backend.archive).put_replay(RULESET, match, b"late")
+    archive.put_log(RULESET, match, "t0-e0", b"late", digest=digest)
+    await archive_old(arena.backend.queues.ladder(RULESET), archive, keep=keep, segment=1)
+    if keep:
+        (log,) = await all_of(ada.GetMatchLog(matches_pb2.GetMatchLogRequest(match=match)))
+        assert log.text == "committed"
+    request = matches_pb2.GetReplayRequest(match=match, ruleset=RULESET)
+    (part,) = await all_of(ada.GetReplay(request))
+    assert part.chunk == b"committed"
 
 
 async def test_a_replay_that_is_gone_is_not_found(arena: Arena) -> None:
@@ -301,7 +322,7 @@ async def test_a_log_is_withheld_until_the_match_has_ended(arena: Arena) -> None
     """A match that is void is played again with the same seed."""
     ada, _ = await add_bots(arena)
     match = (await ada.RequestMatch(challenge())).match.id
-    arena.backend.archive.put_log(RULESET, match, "t0-e0", b"early")
+    arena.backend.archive.put_log(RULESET, match, "t0-e0", b"early", digest=RESULT.digest)
     request = matches_pb2.GetMatchLogRequest(match=match)
     code, _ = await refused(anext(aiter(ada.GetMatchLog(request))))
     assert code is grpc.StatusCode.FAILED_PRECONDITION

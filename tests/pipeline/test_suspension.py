@@ -1,6 +1,6 @@
 """A version that fails in three rated matches in a row is suspended."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -38,6 +38,7 @@ class Scene:
         rated: bool = True,
         version: str = "it@1",
         ruleset: str = "quasenbo",
+        replay: bytes = b"",
     ) -> str:
         """Commit a result of 16 games; return the match's id."""
         self.number += 1
@@ -49,6 +50,9 @@ class Scene:
         result: MatchResult = make_result(
             forfeits=forfeits, terminations={Termination.FINISHED: 16}
         )
+        if replay:
+            digest = self.line.archive.put_replay(ruleset, spec.id, replay)
+            result = replace(result, digest=digest)
         await queue.commit(await take(queue), result)
         return spec.id
 
@@ -189,6 +193,5 @@ async def test_illegal_actions_count_when_they_ended_a_process(
     assert ended(result.replay, 0) is bool(suspended)
     illegal = (Forfeits(0, ForfeitReason.ILLEGAL_ACTION, 4),)
     for _ in range(3):
-        match_id = await scene.match(illegal)
-        scene.line.archive.put_replay("quasenbo", match_id, replay_files.pack(result.replay))
+        await scene.match(illegal, replay=replay_files.pack(result.replay))
     assert await scene.follow() == suspended

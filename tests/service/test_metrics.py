@@ -91,7 +91,10 @@ async def test_counters_agree_with_the_log(service: Service) -> None:
     assert forfeits["timeout", "quasenbo"] > 0
 
     archive = service.archive()
-    replays = [unpack(archive.get_replay("quasenbo", each.match_id)) for each in results]
+    replays = [
+        unpack(archive.get_replay("quasenbo", each.match_id, digest=each.digest))
+        for each in results
+    ]
     turns = sum(
         asked is not None for replay in replays for game in replay.games for asked in game.times
     )

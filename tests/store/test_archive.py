@@ -1,6 +1,7 @@
 """The archive, in a folder and in another file system that fsspec reaches."""
 
 import asyncio
+import hashlib
 import os
 import uuid
 from pathlib import Path
@@ -108,22 +109,40 @@ def test_two_processes_may_unpack_at_once(tmp_path: Path, bot: Path) -> None:
 
 
 def test_replays_and_logs_come_back(archive: Archive) -> None:
-    """Whatever was put last under a match's name is what is read."""
-    assert not archive.has_replay("quasenbo:players=3", "m1")
-    archive.put_replay("quasenbo:players=3", "m1", b"first")
-    archive.put_replay("quasenbo:players=3", "m1", b"second")
-    archive.put_log("quasenbo", "m1", "t0-e1", b"hello\n" * 1000)
-    assert archive.has_replay("quasenbo:players=3", "m1")
-    assert archive.get_replay("quasenbo:players=3", "m1") == b"second"
-    assert archive.get_log("quasenbo", "m1", "t0-e1") == b"hello\n" * 1000
+    """The log's 8 bytes of the digest are enough to find them."""
+    ruleset = "quasenbo:players=3"
+    assert not archive.has_replay(ruleset, "m1", digest=hashlib.sha256(b"data").digest())
+    digest = archive.put_replay(ruleset, "m1", b"data")
+    assert digest == hashlib.sha256(b"data").digest()
+    archive.put_log(ruleset, "m1", "t0-e1", b"hello\n" * 1000, digest=digest)
+    assert archive.has_replay(ruleset, "m1", digest=digest[:8])
+    assert archive.get_replay(ruleset, "m1", digest=digest[:8]) == b"data"
+    assert archive.get_log(ruleset, "m1", "t0-e1", digest=digest[:8]) == b"hello\n" * 1000
+    with pytest.raises(InputError, match="a digest of 7 bytes"):
+        archive.get_replay(ruleset, "m1", digest=digest[:7])
+
+
+def test_two_plays_of_a_match_stand_side_by_side(archive: Archive) -> None:
+    """Neither overwrites the other's replay and logs, and one can be removed alone."""
+    digests = [archive.put_replay("quasenbo", "m1", data) for data in (b"first", b"second")]
+    for digest in digests:
+        archive.put_log("quasenbo", "m1", "t0-e1", digest, digest=digest)
+    first, second = digests
+    assert archive.get_replay("quasenbo", "m1", digest=first) == b"first"
+    archive.remove_match("quasenbo", "m1", digest=second, logs=["t0-e0", "t0-e1"])
+    assert not archive.has_replay("quasenbo", "m1", digest=second)
+    with pytest.raises(NotFoundError):
+        archive.get_log("quasenbo", "m1", "t0-e1", digest=second)
+    assert archive.get_replay("quasenbo", "m1", digest=first) == b"first"
+    assert archive.get_log("quasenbo", "m1", "t0-e1", digest=first) == first
 
 
 def test_what_is_missing_is_named(archive: Archive) -> None:
     """The error says what is not there."""
     with pytest.raises(NotFoundError, match="no replay of m7"):
-        archive.get_replay("quasenbo", "m7")
+        archive.get_replay("quasenbo", "m7", digest=bytes(8))
     with pytest.raises(NotFoundError, match="no log t0-e0 of m7"):
-        archive.get_log("quasenbo", "m7", "t0-e0")
+        archive.get_log("quasenbo", "m7", "t0-e0", digest=bytes(8))
     with pytest.raises(NotFoundError, match="no bot folder"):
         archive.unpack_bot("0" * 64)
     assert archive.results_segments("quasenbo") == []
@@ -133,7 +152,7 @@ def test_what_is_missing_is_named(archive: Archive) -> None:
 def test_a_name_cannot_leave_the_archive(archive: Archive, name: str) -> None:
     """Paths in names are refused, for every kind of thing."""
     with pytest.raises(InputError, match="no name in the archive"):
-        archive.put_log("quasenbo", "m1", name, b"")
+        archive.put_log("quasenbo", "m1", name, b"", digest=bytes(8))
     with pytest.raises(InputError, match="no canonical ruleset"):
         archive.put_replay(f"../{name}", "m1", b"")
     with pytest.raises(InputError, match="no digest"):
@@ -154,18 +173,13 @@ def test_room_is_made_from_the_oldest(tmp_path: Path) -> None:
     """Pruning keeps the newest files within the bound, and bots and results always."""
     archive = Archive(str(tmp_path), cache=tmp_path / "cache")
     for number in range(5):
-        archive.put_replay("quasenbo", f"m{number}", bytes(100))
-        path = tmp_path / "replays" / "quasenbo" / f"m{number}.replay"
+        digest = archive.put_replay("quasenbo", f"m{number}", bytes(100))
+        (path,) = tmp_path.glob(f"replays/quasenbo/m{number}@*.replay")
         os.utime(path, (number, number))
     assert archive.usage()["replays"] == Usage(5, 500)
     assert archive.prune("replays", keep_bytes=250) == 3
-    assert [archive.has_replay("quasenbo", f"m{number}") for number in range(5)] == [
-        False,
-        False,
-        False,
-        True,
-        True,
-    ]
+    left = [archive.has_replay("quasenbo", f"m{number}", digest=digest) for number in range(5)]
+    assert left == [False, False, False, True, True]
     with pytest.raises(InputError, match="only replays and logs"):
         archive.prune("bots", keep_bytes=0)
 
