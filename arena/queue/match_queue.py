@@ -1,6 +1,6 @@
 """The matches of one ruleset that wait or are being played."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from redis.asyncio import Redis
@@ -83,14 +83,7 @@ class MatchQueue:
         """Refuse schedulers older than ``epoch`` from now on; False when a newer one is active."""
         return bool(await self._scripts.run("fence", epoch))
 
-    async def lease(
-        self,
-        worker: str,
-        *,
-        token: str,
-        duration: timedelta,
-        expired: Callable[[int], None] | None = None,
-    ) -> Lease | None:
+    async def lease(self, worker: str, *, token: str, duration: timedelta) -> Lease | None:
         """Take the next match, or None when none is ready.
 
         Delayed matches that are due and expired leases are put back on the way.
@@ -99,18 +92,15 @@ class MatchQueue:
             worker: a name for people.
             token: 128 random bits as 32 hex digits, ``secrets.token_hex(16)``, new for each lease.
             duration: how long the lease lives unless renewed.
-            expired: told how many leases were put back, as `Reaped.expired`, if any.
         """
         if not WORKER.fullmatch(worker):
             raise InputError(f"{worker!r} is no worker's name; possible: {WORKER.pattern}")
         if len(token) != 32:
             raise InputError("a token is 32 hex digits, secrets.token_hex(16)")
-        unrenewed, *reply = await self._scripts.run(
+        reply = await self._scripts.run(
             "lease", token, _ms(duration), worker, *self._retry_arguments()
         )
-        if unrenewed and expired is not None:
-            expired(int(unrenewed))
-        if not reply:
+        if reply is None:
             return None
         spec, attempts, voids, created, deadline = reply
         return Lease(
@@ -170,8 +160,8 @@ class MatchQueue:
 
     async def reap(self) -> Reaped:
         """Put expired leases back, or declare their matches dead, and wake what is due."""
-        requeued, dead, expired = await self._scripts.run("reap", *self._retry_arguments())
-        return Reaped(tuple(_texts(requeued)), tuple(_texts(dead)), int(expired))
+        requeued, dead = await self._scripts.run("reap", *self._retry_arguments())
+        return Reaped(tuple(_texts(requeued)), tuple(_texts(dead)))
 
     async def cancel(self, match_id: str) -> bool:
         """Cancel a match that is not done; False when there is none.
