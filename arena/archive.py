@@ -2,13 +2,16 @@
 
 The archive is a folder or any place that fsspec reaches (S3, GCS). Whatever is put appears whole or
 not at all, and putting the same again changes nothing. All methods block; call them in a thread.
+
+A match may be played twice, when its first worker lost the lease; so replays and logs are named by
+match and by replay, and only who knows the committed digest finds those of the match that counts.
 """
 
 import hashlib
 import os
 import re
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +23,7 @@ import zstandard
 from arena import bot_files
 from arena.bot_cache import BotCache
 from arena.errors import ArenaError, InputError, NotFoundError
+from arena.queue.records import DIGEST_BYTES
 
 KINDS: Final = ("bots", "replays", "logs", "results")
 """What the archive holds, by top folder."""
@@ -119,37 +123,57 @@ class Archive:
             raise ArenaError(f"the archive's bot folder {digest} is damaged")
         return self.cache.add(digest, partial(bot_files.unpack, data))
 
-    def put_replay(self, ruleset: str, match_id: str, data: bytes) -> None:
-        """Store a match's replay file, replacing an earlier one of the same match."""
-        self._put(self._match_path("replays", ruleset, f"{match_id}.replay"), data)
+    def put_replay(self, ruleset: str, match_id: str, data: bytes) -> bytes:
+        """Store a replay file of a match, beside others of it; return its SHA-256, 32 bytes."""
+        digest = hashlib.sha256(data).digest()
+        self._put(self._replay_path(ruleset, match_id, digest), data)
+        return digest
 
-    def get_replay(self, ruleset: str, match_id: str) -> bytes:
-        """Return a match's replay file.
+    def get_replay(self, ruleset: str, match_id: str, *, digest: bytes) -> bytes:
+        """Return the replay file of a match.
+
+        Args:
+            ruleset: the match's ladder.
+            match_id: the match.
+            digest: of the replay, at least its first 8 bytes, as the log has them.
 
         Raises:
             NotFoundError: there is none, or it was removed to make room.
         """
-        path = self._match_path("replays", ruleset, f"{match_id}.replay")
+        path = self._replay_path(ruleset, match_id, digest)
         return self._get(path, f"replay of {match_id}")
 
-    def has_replay(self, ruleset: str, match_id: str) -> bool:
-        """Return whether a match's replay is stored."""
-        return self._exists(self._match_path("replays", ruleset, f"{match_id}.replay"))
+    def has_replay(self, ruleset: str, match_id: str, *, digest: bytes) -> bool:
+        """Return whether a match's replay of this digest is stored."""
+        return self._exists(self._replay_path(ruleset, match_id, digest))
 
-    def put_log(self, ruleset: str, match_id: str, name: str, data: bytes) -> None:
-        """Store what a process printed in a match; ``name`` tells which one, ``t0-e1``."""
-        path = self._match_path("logs", ruleset, f"{match_id}.{_checked(name)}.log.zst")
+    def put_log(
+        self, ruleset: str, match_id: str, name: str, data: bytes, *, digest: bytes
+    ) -> None:
+        """Store what a process printed in a match; ``name`` tells which one, ``t0-e1``.
+
+        ``digest`` is of the match's replay.
+        """
+        path = self._log_path(ruleset, match_id, digest, name)
         self._put(path, zstandard.ZstdCompressor(level=_LEVEL).compress(data))
 
-    def get_log(self, ruleset: str, match_id: str, name: str) -> bytes:
+    def get_log(self, ruleset: str, match_id: str, name: str, *, digest: bytes) -> bytes:
         """Return what `put_log` stored.
 
         Raises:
             NotFoundError: there is none, or it was removed to make room.
         """
-        path = self._match_path("logs", ruleset, f"{match_id}.{_checked(name)}.log.zst")
         what = f"log {name} of {match_id}"
-        return _decompress(self._get(path, what), what)
+        return _decompress(self._get(self._log_path(ruleset, match_id, digest, name), what), what)
+
+    def remove_match(
+        self, ruleset: str, match_id: str, *, digest: bytes, logs: Iterable[str]
+    ) -> None:
+        """Remove a replay and the logs of these names that were stored with it."""
+        paths = [self._log_path(ruleset, match_id, digest, name) for name in logs]
+        for path in (self._replay_path(ruleset, match_id, digest), *paths):
+            if self._exists(path):
+                self._try(f"{path} cannot be removed", partial(self._files.rm_file, path))
 
     def put_results(self, ruleset: str, *, first: int, last: int, lines: bytes) -> None:
         """Store log entries ``first``..``last`` of a ladder, as JSON lines."""
@@ -197,6 +221,13 @@ class Archive:
         if not _DIGEST.fullmatch(digest):
             raise InputError(f"{digest!r} is no digest of a bot folder, 64 hex digits")
         return f"{self._root}/bots/{digest[:2]}/{digest}.tar.zst"
+
+    def _replay_path(self, ruleset: str, match_id: str, digest: bytes) -> str:
+        return self._match_path("replays", ruleset, f"{_play(match_id, digest)}.replay")
+
+    def _log_path(self, ruleset: str, match_id: str, digest: bytes, name: str) -> str:
+        name = f"{_play(match_id, digest)}.{_checked(name)}.log.zst"
+        return self._match_path("logs", ruleset, name)
 
     def _match_path(self, kind: str, ruleset: str, name: str) -> str:
         return f"{self._root}/{kind}/{slug(ruleset)}/{_checked(name)}"
@@ -250,6 +281,13 @@ def _checked(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise InputError(f"{name!r} is no name in the archive; possible: {_NAME.pattern}")
     return name
+
+
+def _play(match_id: str, digest: bytes) -> str:
+    """Return what tells one play of a match from another; no match id holds an ``@``."""
+    if len(digest) < DIGEST_BYTES:
+        raise InputError(f"a digest of {len(digest)} bytes; a replay's has {DIGEST_BYTES} or more")
+    return f"{match_id}@{digest[:DIGEST_BYTES].hex()}"
 
 
 def _write_whole(path: Path, data: bytes) -> None:
