@@ -180,12 +180,12 @@ def resolve_program(command: BotCommand) -> tuple[str, ...]:
     if "/" in program:
         found = str(command.folder / program)
         if not os.access(found, os.X_OK):
-            raise InvalidBotError(f"{program} in {command.folder} is not an executable file")
+            raise InvalidBotError(f"{program} in {command.folder.name} is not an executable file")
         return (found, *rest)
     on_path = shutil.which(program)
     if on_path is None:
         raise InvalidBotError(
-            f"the command {program!r} of {command.folder}/bot.toml was not found; "
+            f"the command {program!r} of {command.folder.name}/bot.toml was not found; "
             "install it or give its path"
         )
     return (on_path, *rest)
