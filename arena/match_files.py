@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from arena.errors import ArenaError
 from arena.process_log import ProcessLog
+from arena.replay_files import pack
+from referee.games.replay import without_details
 from referee.match.bot_folder import BotFolder, load_bot_folder
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from arena.archive import Archive
     from arena.queue.models import MatchSpec
+    from referee.match.runner import MatchResult
     from referee.match.table import ProcessRecord
 
 
@@ -26,24 +29,27 @@ def folders(archive: Archive, digests: Iterable[str]) -> tuple[BotFolder, ...]:
     return tuple(load_bot_folder(archive.unpack_bot(digest)) for digest in digests)
 
 
-def store(
-    archive: Archive, spec: MatchSpec, replay: bytes, processes: Iterable[ProcessRecord]
-) -> bytes:
-    """Archive the replay, and the log of each process that printed or did not end by itself.
+def store(archive: Archive, spec: MatchSpec, played: MatchResult) -> bytes:
+    """Archive the replay and the logs; nothing of another play of the match is touched.
 
-    Nothing of another play of the same match is touched.
+    Everybody may read the replay. What a forfeit's sentence quotes of a bot or of its process
+    is its owner's, and stands in the process's log instead. A process has a log when it printed,
+    forfeited or did not end by itself.
 
     Returns:
-        The SHA-256 of the replay, under which all of it is found.
+        The SHA-256 of the replay's file, 32 bytes, by which all of it is found.
 
     Raises:
         ArenaError: the archive does not answer or is full.
     """
-    digest = archive.put_replay(spec.ruleset, spec.id, replay)
-    for process in processes:
-        if process.stdout or process.stderr or process.report.stopped or process.report.code:
-            log = ProcessLog.of(process).text().encode()
-            archive.put_log(spec.ruleset, spec.id, log_name(process), log, digest=digest)
+    data = pack(without_details(played.replay))
+    digest = archive.put_replay(spec.ruleset, spec.id, data)
+    for process in played.processes:
+        log = ProcessLog.of(process, played.replay)
+        ended_badly = process.report.stopped or process.report.code
+        if log.stdout or log.stderr or log.forfeits or ended_badly:
+            text = log.text().encode()
+            archive.put_log(spec.ruleset, spec.id, log_name(process), text, digest=digest)
     return digest
 
 
@@ -52,7 +58,7 @@ def remove(
 ) -> None:
     """Remove what `store` left of a play that does not count.
 
-    What cannot be removed stays until it is the oldest: nobody finds it without its digest.
+    What cannot be removed stays until it is the oldest; nobody finds it without its digest.
     """
     names = map(log_name, processes)
     with suppress(ArenaError):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from arena.match_report import numbered
+from arena.process_log import process_key
 from referee.games.replay import states
 from referee.outcome import ForfeitReason
 
@@ -154,18 +155,22 @@ class MatchLog:
         return LoggedGame(number, game, tuple(turns), sentences)
 
     def sentence(self, number: int, forfeit: Forfeit) -> str:
-        """Return in words who lost a game by forfeit, and why."""
+        """Return in words who lost a game by forfeit, and why.
+
+        An arena's replays lack the details; those of the processes at hand come from their logs.
+        """
         game = self._replay.games[number]
         reason = forfeit.reason
         told = f"{self._names[game.seats[forfeit.seat]]} lost game {number} {_WORDS[reason]}"
         if reason is not ForfeitReason.NO_SHOW:
             told += f" at ply {forfeit.ply}"
-        if forfeit.detail:
-            told += f": {_LED_IN.get(reason, '')}{forfeit.detail}"
-        key = _process_key(game, forfeit.seat)
-        words = next((p.last_words for p in self._processes if _key(p) == key), "")
-        if reason in _ENDED and words:
-            told += f"; the last that it said: {words}"
+        key = process_key(game, forfeit.seat)
+        process = next((each for each in self._processes if _key(each) == key), None)
+        kept = process.forfeits.get(number, "") if process is not None else ""
+        if detail := forfeit.detail or kept:
+            told += f": {_LED_IN.get(reason, '')}{detail}"
+        if reason in _ENDED and process is not None and process.last_words:
+            told += f"; the last that it said: {process.last_words}"
         return told
 
     def lines(self, *, game: int | None = None) -> Iterator[str]:
@@ -232,7 +237,7 @@ class MatchLog:
         }
 
     def _printed_at(self, game: ReplayGame, *, seat: int, ply: int) -> str:
-        printed = self._printed.get(_process_key(game, seat), {})
+        printed = self._printed.get(process_key(game, seat), {})
         return printed.get((game.board, ply), "")
 
     def _game_lines(self, log: LoggedGame) -> Iterator[str]:
@@ -296,11 +301,6 @@ def _by(game: ReplayGame, *, seat: int, ply: int) -> str:
         for forfeit in game.forfeits
     )
     return "house" if gone else "referee"
-
-
-def _process_key(game: ReplayGame, seat: int) -> tuple[int, int, int]:
-    """Return table, entrant and hand of the process in a seat."""
-    return game.table, game.seats[seat], game.seats[:seat].count(game.seats[seat])
 
 
 def _key(process: ProcessLog) -> tuple[int, int, int]:

@@ -249,7 +249,8 @@ def forfeit_lines(replay: Replay) -> list[str]:
             count[key] += 1
             first.setdefault(
                 key,
-                f"board {game.board}, table {game.table}, ply {forfeit.ply}: {forfeit.detail}",
+                f"board {game.board}, table {game.table}, ply {forfeit.ply}"
+                f"{f': {forfeit.detail}' if forfeit.detail else ''}",
             )
     return [
         f"{names[entrant]}: {count[entrant, reason]} x {reason} ({where})"

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from referee.sdk.marks import by_turn
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from referee.games.replay import Replay, ReplayGame
     from referee.match.chair import ProcessRecord
     from referee.sdk.marks import Turn
 
-_STREAM = re.compile(r"--- (stdout|stderr), (\d+) characters\n")
+_STREAM = re.compile(r"--- (stdout|stderr|forfeits), (\d+) characters\n")
+_FORFEIT = re.compile(r"game (\d+): (.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +30,7 @@ class ProcessLog:
         facts: sentences about its start, its end and what it used.
         stdout: what it printed, shortened in the middle.
         stderr: what it printed there, likewise.
+        forfeits: by index of the game in the replay, the sentence about its forfeit there.
     """
 
     table: int
@@ -34,10 +39,16 @@ class ProcessLog:
     facts: tuple[str, ...] = ()
     stdout: str = ""
     stderr: str = ""
+    forfeits: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, record: ProcessRecord) -> Self:
-        """Return what a process left at a table."""
+    def of(cls, record: ProcessRecord, replay: Replay | None = None) -> Self:
+        """Return what a process left at a table.
+
+        Args:
+            record: the process.
+            replay: the match, when what it says of the process's forfeits is to be kept.
+        """
         report = record.report
         started = record.start_seconds
         return cls(
@@ -54,12 +65,13 @@ class ProcessLog:
             ),
             stdout=record.stdout,
             stderr=record.stderr,
+            forfeits=_forfeits(record, replay) if replay is not None else {},
         )
 
     @classmethod
     def parse(cls, text: str, *, table: int, entrant: int, hand: int = 0) -> Self:
         """Read what `text` wrote; anything else is taken for stdout."""
-        facts, streams = text, {"stdout": "", "stderr": ""}
+        facts, streams = text, {"stdout": "", "stderr": "", "forfeits": ""}
         head = _STREAM.search(text)
         if head is None:
             if not text.startswith(("ready", "it was never ready")):
@@ -71,12 +83,26 @@ class ProcessLog:
             streams[head[1]] = text[head.end() : end]
             head = _STREAM.match(text, end + 1)
         return cls(
-            table=table, entrant=entrant, hand=hand, facts=tuple(facts.splitlines()), **streams
+            table=table,
+            entrant=entrant,
+            hand=hand,
+            facts=tuple(facts.splitlines()),
+            stdout=streams["stdout"],
+            stderr=streams["stderr"],
+            forfeits={
+                int(found[1]): found[2]
+                for found in map(_FORFEIT.fullmatch, streams["forfeits"].split("\n"))
+                if found is not None
+            },
         )
 
     def text(self) -> str:
-        """Return it for people: the facts, then each stream under its heading and length."""
-        streams = (("stdout", self.stdout), ("stderr", self.stderr))
+        """Return it for people: the facts, then each stream under its heading and length.
+
+        The forfeits come last, like a stream: who reads streams alone loses nothing.
+        """
+        forfeits = "\n".join(f"game {game}: {why}" for game, why in self.forfeits.items())
+        streams = (("stdout", self.stdout), ("stderr", self.stderr), ("forfeits", forfeits))
         return "".join(f"{fact}\n" for fact in self.facts) + "".join(
             f"--- {name}, {len(text)} characters\n{text}\n" for name, text in streams if text
         )
@@ -96,3 +122,19 @@ class ProcessLog:
         """The last line on stderr, shortened; empty when there is none."""
         lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
         return lines[-1][:200] if lines else ""
+
+
+def process_key(game: ReplayGame, seat: int) -> tuple[int, int, int]:
+    """Return table, entrant and hand of the process in a seat."""
+    return game.table, game.seats[seat], game.seats[:seat].count(game.seats[seat])
+
+
+def _forfeits(record: ProcessRecord, replay: Replay) -> dict[int, str]:
+    """Return a line for each game that the process forfeited with a sentence."""
+    key = (record.table, record.entrant, record.hand)
+    return {
+        number: " ".join(forfeit.detail.split())
+        for number, game in enumerate(replay.games)
+        for forfeit in game.forfeits
+        if forfeit.detail.strip() and process_key(game, forfeit.seat) == key
+    }

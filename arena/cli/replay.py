@@ -121,8 +121,8 @@ def _show_match(replay: Replay, *, json: bool) -> None:
         )
         for forfeit in game.forfeits:
             out.print(
-                f"     {names[game.seats[forfeit.seat]]} forfeits, {forfeit.reason}: "
-                f"{forfeit.detail}",
+                f"     {names[game.seats[forfeit.seat]]} forfeits, {forfeit.reason}"
+                f"{f': {forfeit.detail}' if forfeit.detail else ''}",
                 markup=False,
             )
 

@@ -365,16 +365,21 @@ def _text(value: object) -> str:
     return value
 
 
-def without_times(replay: Replay) -> Replay:
-    """Return the replay with every time and every forfeit's sentence left out."""
+def without_details(replay: Replay) -> Replay:
+    """Return the replay with every forfeit's sentence left out; all digests stay the same."""
     return replace(
         replay,
         games=tuple(
-            replace(
-                game,
-                times=(None,) * len(game.times),
-                forfeits=tuple(replace(forfeit, detail="") for forfeit in game.forfeits),
-            )
+            replace(game, forfeits=tuple(replace(forfeit, detail="") for forfeit in game.forfeits))
             for game in replay.games
         ),
+    )
+
+
+def without_times(replay: Replay) -> Replay:
+    """Return the replay with every time and every forfeit's sentence left out."""
+    bare = without_details(replay)
+    return replace(
+        bare,
+        games=tuple(replace(game, times=(None,) * len(game.times)) for game in bare.games),
     )

@@ -100,8 +100,11 @@ def test_a_challenge_is_played_and_its_log_is_the_owners(
     assert "chatty@1" in ada.arena("match", "show", match["match"]).stdout
 
 
-def test_a_forfeit_is_told_in_words_and_its_turn_asked_again(ada: Author) -> None:
-    """From the log of a loss to the turn that lost it, put to the bot on the author's machine."""
+def test_a_forfeit_is_told_in_words_and_its_turn_asked_again(ada: Author, bob: Author) -> None:
+    """From the log of a loss to the turn that lost it, put to the bot on the author's machine.
+
+    Others learn the reason alone: their log and the replay quote nothing of the bot.
+    """
     trap = ada.folder / "trap"
     folder = ada.bot(
         "trapped",
@@ -122,6 +125,9 @@ def test_a_forfeit_is_told_in_words_and_its_turn_asked_again(ada: Author) -> Non
     file = ada.folder / f"{match['match']}.replay"
     assert ada.arena("replay", "verify", file).returncode == 0
     forfeit = replay_files.read(file).games[0].forfeits[0]
+    assert forfeit.detail == ""
+    seen = bob.arena("match", "log", match["match"]).stdout.splitlines()[-1]
+    assert seen == f"trapped@1 lost game 0 by a crash at ply {forfeit.ply} (likewise game 1)"
     hint = f"arena replay ask {file.name} --game 0 --ply {forfeit.ply} DIR"
     assert hint in log.stderr
     asked = ada.arena(*hint.split()[1:-1], folder)

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arena import replay_files
+from arena.archive import Archive
+from arena.match_files import store
 from arena.match_log import MatchLog
 from arena.process_log import ProcessLog
+from arena.queue.models import MatchSpec
 from referee.games import parse_ruleset
 from referee.games.replay import Replay, ReplayGame, TurnTimes
 from referee.games.ruling import entrants_left, rule_on
 from referee.match.boards import make_board, rotation_count, seating
 from referee.match.chair import ProcessRecord
 from referee.match.process import ExitReport
+from referee.match.runner import MatchResult
 from referee.outcome import Forfeit, ForfeitReason, Termination
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SEED = bytes(32)
 TIMES = (1_000, 1_250, 4_000, 4_100, 2_000, 2_500)
@@ -167,6 +176,43 @@ def test_every_reason_has_words(reason: ForfeitReason) -> None:
     assert sentence.endswith("so")
 
 
+def test_a_sentence_that_the_replay_lacks_comes_from_the_log(tmp_path: Path) -> None:
+    """The archived replay quotes nothing of a bot; its process's log does, and no other one."""
+    fallen = (forfeit(ForfeitReason.CRASH, "exit code 3,\n12 MiB"),)
+    replay = make_replay("quasenbo", play_game("quasenbo", forfeits=fallen))
+    report = ExitReport(code=0, stopped=False, peak_memory=0, cpu_seconds=0.0)
+    records = [
+        ProcessRecord(
+            table=0, entrant=entrant, hand=0, start_seconds=0.1, stdout="", stderr="", report=report
+        )
+        for entrant in (0, 1)
+    ]
+    archive = Archive(str(tmp_path / "archive"), cache=tmp_path / "cache")
+    spec = MatchSpec(
+        id="ladder-1",
+        ruleset="quasenbo",
+        entrants=("greedy@1", "random@1"),
+        seed=SEED,
+        boards=1,
+        time_control="5+0.05",
+        flow="ladder",
+        rated=True,
+        cost=1,
+    )
+    store(archive, spec, MatchResult(replay, tuple(records), 1.0))
+    (file,) = (tmp_path / "archive" / "replays").rglob("*.replay*")
+    public = replay_files.read(file)
+    assert public.games[0].forfeits == (replace(fallen[0], detail=""),)
+    assert public.digest() == replay.digest()
+    told = "greedy lost game 0 by a crash at ply 2"
+    assert MatchLog(public).game(0).forfeits == (told,)
+    (file,) = (tmp_path / "archive" / "logs").rglob("*.zst")
+    assert "t0-e0" in file.name
+    text = replay_files.decompress(file.read_bytes()).decode()
+    log = ProcessLog.parse(text, table=0, entrant=0)
+    assert MatchLog(public, [log]).game(0).forfeits == (f"{told}: exit code 3, 12 MiB",)
+
+
 def test_the_last_lines_count_likewise_games() -> None:
     """Each entrant and reason is told once in full, with the other games named."""
     fault = forfeit(ForfeitReason.TIMEOUT, "6 s")
@@ -239,13 +285,25 @@ TEXTS = st.text("ab\r\n-\x85\u2028é", max_size=12) | st.sampled_from(
 )
 
 
-@given(st.lists(st.sampled_from(["ready after 1 s", "ended: exit code 0"])), TEXTS, TEXTS)
+FORFEITS = st.dictionaries(
+    st.integers(min_value=0, max_value=99),
+    st.sampled_from(["exit code 1", "--- stdout, 2 characters", "game 3: \u2028 won"]),
+    max_size=3,
+)
+
+
+@given(st.lists(st.sampled_from(["ready after 1 s", "ended: exit code 0"])), TEXTS, TEXTS, FORFEITS)
 def test_a_process_log_is_read_as_it_was_written(
-    facts: list[str], stdout: str, stderr: str
+    facts: list[str], stdout: str, stderr: str, forfeits: dict[int, str]
 ) -> None:
     """Whatever a bot printed, headings like ours included."""
     log = ProcessLog(
-        table=3, entrant=1, facts=("ready after 2 s", *facts), stdout=stdout, stderr=stderr
+        table=3,
+        entrant=1,
+        facts=("ready after 2 s", *facts),
+        stdout=stdout,
+        stderr=stderr,
+        forfeits=forfeits,
     )
     assert ProcessLog.parse(log.text(), table=3, entrant=1) == log
 
