@@ -345,7 +345,7 @@ class Scheduler:
                 self._log.warning(
                     "leases reaped", ruleset=ruleset, requeued=reaped.requeued, dead=reaped.dead
                 )
-            self._metrics.lease_expirations.inc(len(reaped.dead))
+            self._metrics.lease_expirations.inc(reaped.expired)
         counts = await queue.counts()
         for state in QUEUE_STATES:
             self._metrics.queue_matches.labels(ruleset, state).set(getattr(counts, state))

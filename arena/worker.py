@@ -188,18 +188,15 @@ class Worker:
 
     async def _lease(self) -> Lease | None:
         try:
-            lease = await self._queues.lease(
+            return await self._queues.lease(
                 self._options.name,
                 token=secrets.token_hex(16),
                 duration=self._options.lease,
+                expired=self._metrics.lease_expirations.inc,
             )
         except UNREACHABLE as error:
             self._log.warning("lease failed", error=str(error))
             return None
-        if lease is not None and lease.attempt > 1:
-            # Leases that expire are seen here, when their match comes round again.
-            self._metrics.lease_expirations.inc()
-        return lease
 
     def _start(self, lease: Lease) -> None:
         self._metrics.know_ruleset(lease.spec.ruleset)

@@ -1,6 +1,6 @@
 """The matches of one ruleset that wait or are being played."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
 from redis.asyncio import Redis
@@ -83,7 +83,14 @@ class MatchQueue:
         """Refuse schedulers older than ``epoch`` from now on; False when a newer one is active."""
         return bool(await self._scripts.run("fence", epoch))
 
-    async def lease(self, worker: str, *, token: str, duration: timedelta) -> Lease | None:
+    async def lease(
+        self,
+        worker: str,
+        *,
+        token: str,
+        duration: timedelta,
+        expired: Callable[[int], None] | None = None,
+    ) -> Lease | None:
         """Take the next match, or None when none is ready.
 
         Delayed matches that are due and expired leases are put back on the way.
@@ -92,15 +99,18 @@ class MatchQueue:
             worker: a name for people.
             token: 128 random bits as 32 hex digits, ``secrets.token_hex(16)``, new for each lease.
             duration: how long the lease lives unless renewed.
+            expired: told how many leases were put back, as `Reaped.expired`, if any.
         """
         if not WORKER.fullmatch(worker):
             raise InputError(f"{worker!r} is no worker's name; possible: {WORKER.pattern}")
         if len(token) != 32:
             raise InputError("a token is 32 hex digits, secrets.token_hex(16)")
-        reply = await self._scripts.run(
+        unrenewed, *reply = await self._scripts.run(
             "lease", token, _ms(duration), worker, *self._retry_arguments()
         )
-        if reply is None:
+        if unrenewed and expired is not None:
+            expired(int(unrenewed))
+        if not reply:
             return None
         spec, attempts, voids, created, deadline = reply
         return Lease(
@@ -160,8 +170,8 @@ class MatchQueue:
 
     async def reap(self) -> Reaped:
         """Put expired leases back, or declare their matches dead, and wake what is due."""
-        requeued, dead = await self._scripts.run("reap", *self._retry_arguments())
-        return Reaped(tuple(_texts(requeued)), tuple(_texts(dead)))
+        requeued, dead, expired = await self._scripts.run("reap", *self._retry_arguments())
+        return Reaped(tuple(_texts(requeued)), tuple(_texts(dead)), int(expired))
 
     async def cancel(self, match_id: str) -> bool:
         """Cancel a match that is not done; False when there is none.

@@ -292,10 +292,18 @@ class MatchResult:
 
 @dataclass(frozen=True, slots=True)
 class Reaped:
-    """What a reaping did: ids of matches that wait again, and of those that are now dead."""
+    """What a reaping did.
+
+    Attributes:
+        requeued: ids of matches that wait again.
+        dead: ids of matches that are now dead.
+        expired: how many leases nobody renewed; without those that the server's own restart ended,
+            and with those of matches that had been cancelled.
+    """
 
     requeued: tuple[str, ...]
     dead: tuple[str, ...]
+    expired: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """All ladders together: which exist, and how workers share themselves over them."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import timedelta
 from typing import Any, Final
 
@@ -77,6 +77,7 @@ class Queues:
         token: str,
         duration: timedelta,
         rulesets: Collection[str] | None = None,
+        expired: Callable[[int], None] | None = None,
     ) -> Lease | None:
         """Take the next match of the ladder that has had the least, by games, and has one ready.
 
@@ -85,12 +86,15 @@ class Queues:
             token: as for `MatchQueue.lease`.
             duration: how long the lease lives unless renewed.
             rulesets: only these ladders; None for all.
+            expired: as for `MatchQueue.lease`; once for each ladder with such leases.
         """
         for name in await self._scripts.run("share_order"):
             ruleset = name.decode()
             if rulesets is not None and ruleset not in rulesets:
                 continue
-            lease = await self.queue(ruleset).lease(worker, token=token, duration=duration)
+            lease = await self.queue(ruleset).lease(
+                worker, token=token, duration=duration, expired=expired
+            )
             if lease is not None:
                 await self._scripts.run("share", ruleset, lease.spec.cost)
                 return lease

@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from itertools import combinations
 from typing import Any
@@ -52,16 +52,25 @@ async def enqueue(
         assert answer is Enqueued.QUEUED
 
 
-async def take(queue: MatchQueue, *, duration: timedelta = LONG, worker: str = "w1") -> Lease:
+async def take(
+    queue: MatchQueue,
+    *,
+    duration: timedelta = LONG,
+    worker: str = "w1",
+    expired: Callable[[int], None] | None = None,
+) -> Lease:
     """Lease the next match, of which there must be one."""
-    lease = await queue.lease(worker, token=secrets.token_hex(16), duration=duration)
+    token = secrets.token_hex(16)
+    lease = await queue.lease(worker, token=token, duration=duration, expired=expired)
     assert lease is not None
     return lease
 
 
-async def lease_or_none(queue: MatchQueue) -> Lease | None:
+async def lease_or_none(
+    queue: MatchQueue, *, expired: Callable[[int], None] | None = None
+) -> Lease | None:
     """Lease the next match, if there is one."""
-    return await queue.lease("w1", token=secrets.token_hex(16), duration=LONG)
+    return await queue.lease("w1", token=secrets.token_hex(16), duration=LONG, expired=expired)
 
 
 async def play(

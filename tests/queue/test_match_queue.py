@@ -141,6 +141,7 @@ async def test_an_expired_lease_counts_as_an_attempt(queue: MatchQueue) -> None:
         reaped = await queue.reap()
         assert reaped.dead == (("ladder-000001",) if attempt == 3 else ())
         assert reaped.requeued == (() if attempt == 3 else ("ladder-000001",))
+        assert reaped.expired == 1
         assert await queue.renew(lease, duration=LONG) is Renewed.LOST
     (dead,) = await queue.dead()
     assert (dead.attempts, dead.voids) == (3, 0)
@@ -305,7 +306,7 @@ async def test_a_cancelled_match_whose_worker_died_is_reaped_away(queue: MatchQu
     await queue.cancel(lease.match_id)
     await asyncio.sleep(0.01)
     reaped = await queue.reap()
-    assert (reaped.requeued, reaped.dead) == ((), ())
+    assert (reaped.requeued, reaped.dead, reaped.expired) == ((), (), 1)
     assert await queue.phase(lease.match_id) is None
 
 

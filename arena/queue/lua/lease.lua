@@ -2,7 +2,8 @@
 -- KEYS: ready lease spec state delayed dead flows meta
 -- USES: states reaping
 -- ARGV: token, duration in ms, worker, most attempts, most voids, back-off in ms
--- Returns: {spec, attempts, voids, time of enqueueing in ms, deadline in ms}, or nil
+-- Returns: {leases that nobody renewed, spec, attempts, voids, time of enqueueing in ms,
+-- deadline in ms}; the first alone when no match is ready
 local keys = {
   ready = KEYS[1], lease = KEYS[2], spec = KEYS[3], state = KEYS[4], delayed = KEYS[5],
   dead = KEYS[6], flows = KEYS[7], meta = KEYS[8],
@@ -13,12 +14,12 @@ local LIMIT = 20 -- so that one call stays short
 
 local now = now_ms()
 promote(keys, now, LIMIT)
-reap(keys, now, LIMIT, attempts, base)
+local _, _, unrenewed = reap(keys, now, LIMIT, attempts, base)
 
 local popped = redis.call('ZPOPMIN', keys.ready)
 local match = popped[1]
 if not match then
-  return nil
+  return {unrenewed}
 end
 local state = parse_state(redis.call('HGET', keys.state, match))
 if tonumber(state.tag) > tonumber(redis.call('HGET', keys.meta, 'vtime') or 0) then
@@ -29,5 +30,6 @@ local deadline = integer(now + duration)
 redis.call('HSET', keys.state, match, format_state(state))
 redis.call('ZADD', keys.lease, deadline, match)
 return {
-  redis.call('HGET', keys.spec, match), state.attempts, state.voids, state.enqueued, deadline,
+  unrenewed, redis.call('HGET', keys.spec, match), state.attempts, state.voids, state.enqueued,
+  deadline,
 }

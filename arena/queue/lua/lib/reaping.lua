@@ -15,23 +15,28 @@ local function promote(keys, now, limit)
   end
 end
 
--- Ends at most `limit` expired leases; returns the matches that wait again, and the dead ones.
+-- Ends at most `limit` expired leases; returns the matches that wait again, the dead ones, and how
+-- many leases expired because nobody renewed them although it was possible.
 local function reap(keys, now, limit, attempts, base)
-  local requeued, dead = {}, {}
+  local requeued, dead, unrenewed = {}, {}, 0
   local expired = redis.call('ZRANGEBYSCORE', keys.lease, '-inf', '(' .. integer(now),
     'WITHSCORES', 'LIMIT', 0, limit)
   if #expired == 0 then
-    return requeued, dead
+    return requeued, dead, unrenewed
   end
   local started = server_started_ms(now)
   for at = 1, #expired, 2 do
     local match, deadline = expired[at], tonumber(expired[at + 1])
     local state = parse_state(redis.call('HGET', keys.state, match))
+    local was_down = deadline - state.duration < started
     redis.call('ZREM', keys.lease, match)
+    if not was_down then
+      unrenewed = unrenewed + 1
+    end
     if state.phase == 'cancelled' then
       redis.call('HDEL', keys.state, match)
       redis.call('HDEL', keys.spec, match)
-    elseif deadline - state.duration < started then
+    elseif was_down then
       -- The server was down for a part of this lease: nobody could renew it.
       state.reason = 'the server restarted'
       make_ready(keys, match, state)
@@ -49,5 +54,5 @@ local function reap(keys, now, limit, attempts, base)
       end
     end
   end
-  return requeued, dead
+  return requeued, dead, unrenewed
 end
