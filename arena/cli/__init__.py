@@ -34,6 +34,7 @@ MODULES = {
     "pipeline": ("pipeline",),
     "login": ("login",),
     "token": ("token",),
+    "webhook": ("webhook",),
     "submit": ("submit",),
     "bots": ("bots",),
     "bot": ("bot",),

@@ -77,6 +77,41 @@ def test_an_admin_logs_in_and_gives_tokens(served: Served) -> None:
     assert "was revoked" in refused.stderr
 
 
+def test_a_webhook_is_set_shown_and_removed(served: Served) -> None:
+    """The secret is shown once; setting the address again makes another one."""
+    environment = {
+        "ARENA_SERVER": served.address,
+        "ARENA_TOKEN": served.token_file.read_text().strip(),
+    }
+    made = served.arena("token", "create", "ada", "--json", **environment)
+    environment["ARENA_TOKEN"] = json.loads(made.stdout)["secret"]
+    none = served.arena("webhook", "show", **environment)
+    assert (none.returncode, none.stdout) == (1, "")
+    assert "arena webhook set URL" in none.stderr
+    url = "https://example.org/arena?x=[1]"
+    first = served.arena("webhook", "set", url, **environment)
+    assert first.returncode == 0, first.stderr
+    again = json.loads(served.arena("webhook", "set", url, "--json", **environment).stdout)
+    assert again["url"] == url
+    assert again["secret"] != first.stdout.strip()
+    shown = served.arena("webhook", "show", **environment)
+    assert shown.stdout == f"{url}\n"
+    assert again["secret"] not in shown.stderr
+    assert served.arena("webhook", "remove", **environment).returncode == 0
+    gone = served.arena("webhook", "show", "--json", **environment)
+    assert (gone.returncode, json.loads(gone.stdout)) == (1, {"url": None})
+
+
+@pytest.mark.parametrize("url", ["", "http://example.org/", "https://a:b@example.org/"])
+def test_a_webhook_that_cannot_be_is_refused(served: Served, url: str) -> None:
+    """An empty address does not silently remove the webhook either."""
+    token = served.token_file.read_text().strip()
+    environment = {"ARENA_SERVER": served.address, "ARENA_TOKEN": token}
+    refused = served.arena("webhook", "set", url, **environment)
+    assert refused.returncode == 2
+    assert "address" in refused.stderr
+
+
 def test_a_token_that_is_not_accepted_is_not_kept(served: Served) -> None:
     """The command fails with the arena's sentence, and no file is written."""
     failed = served.arena("login", served.address, ARENA_TOKEN="arena_" + "A" * 43)
@@ -114,7 +149,7 @@ def test_bad_input_is_said_in_a_sentence(tmp_path: Path, words: tuple[str, ...])
 
 def test_an_authors_commands_need_nothing_of_the_server() -> None:
     """They are part of the light install."""
-    code = "import arena.cli.login, arena.cli.token, sys; print(*sys.modules)"
+    code = "import arena.cli.login, arena.cli.token, arena.cli.webhook, sys; print(*sys.modules)"
     answer = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
     )
