@@ -26,7 +26,6 @@ from arena.processes import is_orphan
 from arena.queue.models import Committed, Lease, Renewed, RetryPolicy
 from arena.queue.queues import Queues
 from arena.queue.workers import Announcement, Workers
-from arena.replay_files import pack
 from referee.clock import TimeControl
 from referee.errors import InvalidRulesetError, RefereeError, VoidMatchError
 from referee.games import parse_ruleset
@@ -307,10 +306,7 @@ class Worker:
     async def _commit(self, match: _Match, played: Played, log: Any) -> MatchEnd:
         """Archive, then commit until Redis has answered; the token makes repeats harmless."""
         lease, spec = match.lease, match.lease.spec
-        data = await asyncio.to_thread(pack, played.replay)
-        digest = await asyncio.to_thread(
-            match_files.store, self._archive, spec, data, played.processes
-        )
+        digest = await asyncio.to_thread(match_files.store, self._archive, spec, played)
         result = match_result(played.replay, digest=digest, seconds=played.seconds)
         queue = self._queues.queue(spec.ruleset)
         reply = await until_answered(lambda: queue.commit(lease, result), limit=None)
