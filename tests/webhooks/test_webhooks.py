@@ -8,11 +8,12 @@ import secrets
 import ssl
 import subprocess
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -20,7 +21,7 @@ from redis.asyncio import Redis
 from arena.delivery import Courier, DeliveryOptions, UndeliveredError, is_public, post
 from arena.errors import InputError
 from arena.events import MOST_EVENTS, Event, EventKind, competition_event
-from arena.webhooks import ATTEMPTS, Delivery, Target, Webhooks, judge_url
+from arena.webhooks import ATTEMPTS, Delivery, Target, Webhooks, judge_url, signature
 
 pytestmark = pytest.mark.redis
 
@@ -140,6 +141,26 @@ async def test_an_event_is_posted_with_a_signature(redis: Redis) -> None:
     assert (document["id"], document["kind"]) == ("one", "version.accepted")
     assert (document["version"], headers["Arena-Event"]) == ("it@1", "one")
     assert await webhooks.waiting() == 0
+
+
+def test_the_documented_check_accepts_what_is_signed() -> None:
+    """The example in the protocol's page takes a genuine event, and no changed or old one."""
+    page = (Path(__file__).parents[2] / "proto" / "README.md").read_text()
+    example = page.partition("```python\ndef is_genuine")[2].partition("```")[0]
+    scope: dict[str, Any] = {"hashlib": hashlib, "hmac": hmac, "time": time, "Mapping": Mapping}
+    exec(f"def is_genuine{example}", scope)  # noqa: S102 -- our own page
+    now, body = int(time.time()), '{"reason":"é"}'
+
+    def judge(content: str, timestamp: int) -> object:
+        headers = {
+            "Arena-Timestamp": str(timestamp),
+            "Arena-Signature": signature("secret", timestamp=timestamp, body=body),
+        }
+        return scope["is_genuine"]("secret", headers, content.encode())
+
+    assert judge(body, now) is True
+    assert judge(f"{body} ", now) is False
+    assert judge(body, now - 3600) is False
 
 
 async def test_an_event_that_is_not_taken_waits(redis: Redis) -> None:
