@@ -23,7 +23,7 @@ from arena.competitions.model import (
     Options,
     PlannedMatch,
 )
-from arena.errors import InputError
+from arena.errors import InputError, PreconditionError
 from referee.clock import TimeControl
 from referee.games import parse_ruleset
 from referee.match.boards import rotation_count
@@ -182,6 +182,25 @@ class CompetitionRecord:
     def round_seed(self, key: str) -> bytes:
         """Return the seed of a round, 32 bytes; see `round_key`."""
         return hmac.digest(self.seed, key.encode(), hashlib.sha256)
+
+    def require_annullable(self, match_id: str) -> None:
+        """Refuse to annul a match that the standings would go on counting.
+
+        Raises:
+            PreconditionError: the competition has not been cancelled.
+        """
+        if self.state is CompetitionState.CANCELLED:
+            return
+        remedy = (
+            "its standings are final"
+            if self.state is CompetitionState.ENDED
+            else "withdraw the entrant who is at fault, or cancel the competition first"
+        )
+        raise PreconditionError(
+            f"the match {match_id} counts in the standings of {self.id}, which is {self.state}; "
+            f"{remedy}",
+            reason="IN_COMPETITION",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,6 +203,17 @@ class CompetitionStore:
         found = (await self.rounds(competition)).get(key)
         return found is not None and not found.seed
 
+    async def require_annullable(self, match_id: str) -> None:
+        """Refuse to annul what a competition's standings would go on counting.
+
+        Raises:
+            PreconditionError: the match is of a competition that is under way or has ended.
+        """
+        competition = competition_of(match_id)
+        record = None if competition is None else await self.find(competition)
+        if record is not None:
+            record.require_annullable(match_id)
+
     # What operators and owners do.
 
     async def enter(self, competition: str, entry: str, *, as_operator: bool) -> bool:

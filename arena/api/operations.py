@@ -41,9 +41,10 @@ class OperatorCalls:
     async def annul_match(
         self, request: operations_pb2.AnnulMatchRequest
     ) -> operations_pb2.AnnulMatchResponse:
-        """Take a match out of the ratings."""
+        """Take a match out of the ratings; not one that counts in a competition."""
         reason = sentence(request.reason)
         ruleset, _ = await find_ended(self._backend, request.match)
+        await self._backend.competitions.require_annullable(request.match)
         annulled = await rebuild.annul(
             self._backend.queues.ladder(ruleset),
             request.match,

@@ -136,14 +136,20 @@ def annul(  # noqa: PLR0913 -- a command's options
     redis_url: RedisUrl = None,
     json: Json = False,
 ) -> None:
-    """Take a result out of the ratings; the ladder becomes what it would be without it."""
+    """Take a result out of the ratings; the ladder becomes what it would be without it.
+
+    Not a match that counts in the standings of a tournament or a league's season.
+    """
 
     async def question(arena: Arena) -> bool:
-        from arena.queue import rebuild  # noqa: PLC0415 -- needs the `server` extra
+        # Both need the `server` extra.
+        from arena.competition_store import CompetitionStore  # noqa: PLC0415
+        from arena.queue import rebuild  # noqa: PLC0415
 
         for each in [await arena.ruleset(ruleset)] if ruleset else await arena.queues.rulesets():
             ladder = arena.queues.ladder(each)
             if await ladder.result(match_id) is not None or ruleset:
+                await CompetitionStore(arena.redis).require_annullable(match_id)
                 return await rebuild.annul(ladder, match_id, reason=reason, archive=arena.archive)
         raise NotFoundError(
             f"no match {match_id} is done; `arena matches` lists the latest, and an old one needs "

@@ -12,7 +12,11 @@ import pytest_asyncio
 from redis.asyncio import Redis
 
 from arena.accounts import Scope
+from arena.competitions.model import Format
+from arena.errors import PreconditionError
 from arena.v1 import competitions_pb2 as pb
+from arena.v1 import operations_pb2
+from arena.v1.arena_pb2_grpc import ArenaServiceStub
 from arena.v1.competitions_pb2_grpc import CompetitionServiceStub
 from tests.api.calling import Arena, make_backend, refused, start
 from tests.competition_service.hall import Hall
@@ -128,6 +132,42 @@ async def test_who_may_do_what(arena: Arena, hall: Hall) -> None:
     for name in ("t-none", "l-none.s1", "nonsense", "t-../x"):
         code, _ = await refused(author.GetCompetition(pb.GetCompetitionRequest(competition=name)))
         assert code is grpc.StatusCode.NOT_FOUND
+
+
+async def test_a_match_that_counts_in_standings_is_not_annulled(arena: Arena, hall: Hall) -> None:
+    """Refused while its tournament is under way, granted once that is cancelled."""
+    await hall.add_bots(BOTS)
+    await hall.create(BOTS, Format.ROUND_ROBIN)
+    await hall.tick()
+    await hall.play(most=1)
+    await hall.tick()
+    match = hall.played[0].id
+    channel = grpc.aio.insecure_channel(f"127.0.0.1:{arena.port}")
+    arena.channels.append(channel)
+    await arena.backend.store.add_owner("op")
+    operator = await arena.backend.accounts.create("op", scopes=frozenset({Scope.OPERATOR}))
+    metadata = (("authorization", f"Bearer {operator.secret}"),)
+    annul: Any = ArenaServiceStub(channel).AnnulMatch
+    request = operations_pb2.AnnulMatchRequest(match=match, reason="a test")
+    code, error = await refused(annul(request, metadata=metadata))
+    assert code is grpc.StatusCode.FAILED_PRECONDITION
+    assert "cancel the competition first" in str(error)
+    assert error.reason == "IN_COMPETITION"
+    result = await hall.queues.ladder("quasenbo").result(match)
+    assert result is not None
+    assert result.annulled is None
+    await hall.competitions.cancel("t-cup")
+    assert (await annul(request, metadata=metadata)).annulled
+
+
+async def test_an_ended_tournament_keeps_its_matches(hall: Hall) -> None:
+    """Its standings are final; a match of no competition may be annulled."""
+    await hall.add_bots(BOTS)
+    await hall.create(BOTS, Format.ROUND_ROBIN)
+    await hall.run()
+    with pytest.raises(PreconditionError, match="its standings are final"):
+        await hall.competitions.require_annullable(hall.played[-1].id)
+    await hall.competitions.require_annullable("ladder-000001")
 
 
 async def test_a_league_is_created_called_and_paused(arena: Arena, hall: Hall) -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from arena.competitions.model import Format
+from tests.competition_service.hall import Hall
 from tests.service_kit import Service, eventually, make_bot, played
 
 pytestmark = pytest.mark.redis
@@ -56,6 +58,22 @@ async def test_from_no_bot_to_an_annulled_match(service: Service) -> None:
 
 async def _done(queues: object, matches: int) -> bool:
     return await played(queues) >= matches  # type: ignore[arg-type]
+
+
+async def test_a_match_that_counts_in_standings_is_not_annulled(service: Service) -> None:
+    """The refusal says what to do instead, and a cancelled tournament's match is annulled."""
+    async with service.queues() as queues:
+        hall = Hall(queues._redis)
+        await hall.add_bots(["ada", "bob"])
+        await hall.create(["ada", "bob"], Format.ROUND_ROBIN)
+        await hall.tick()
+        await hall.play(most=1)
+        annul = ("match", "annul", hall.played[0].id, "--reason", "a test")
+        refused = service.run(*annul)
+        assert refused.returncode == 2
+        assert "cancel the competition first" in " ".join(refused.stderr.split())
+        await hall.competitions.cancel("t-cup")
+        assert service.json(*annul)["annulled"]
 
 
 async def test_a_ladder_that_was_tampered_with_is_found_out(service: Service) -> None:
