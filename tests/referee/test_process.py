@@ -242,9 +242,11 @@ async def test_the_environment_holds_no_more_than_it_must(tmp_path: Path) -> Non
 async def test_a_command_that_names_no_program_is_refused(
     tmp_path: Path, program: str, sentence: str
 ) -> None:
-    """The message says where it was looked for."""
-    with pytest.raises(InvalidBotError, match=sentence):
+    """The message says in which bot, and not where on the machine that lies."""
+    with pytest.raises(InvalidBotError, match=sentence) as refused:
         start(tmp_path, program)
+    assert tmp_path.name in str(refused.value)
+    assert str(tmp_path) not in str(refused.value)
 
 
 async def test_python_is_our_own_interpreter(tmp_path: Path) -> None:
