@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import structlog
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
 from arena.archive import Archive
+from arena.patience import UNREACHABLE, cancel
 from arena.queue.queues import Queues
 from arena.store import Store
 from arena.suspension import Follower
@@ -31,8 +31,6 @@ NICE: Final = 5
 
 ATTEMPTS: Final = 5
 """How often a version is tried when the arena itself fails."""
-
-UNREACHABLE: Final = (RedisError, OSError)
 
 _PAUSE: Final = 0.5
 
@@ -104,9 +102,7 @@ class Pipeline:
                 group.create_task(self._repeat(step, stopping))
         if self._running:
             await asyncio.wait(self._running, timeout=self._options.grace.total_seconds())
-        for task in self._running:
-            task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
+        await asyncio.gather(*(cancel(task) for task in self._running))
         self._referee.monitor.stop()
         self._log.info("pipeline stopped")
 
@@ -167,14 +163,14 @@ class Pipeline:
                 with suppress(*UNREACHABLE):  # then the claim expires
                     work.result()
         except asyncio.CancelledError:
-            await _cancel(work)
+            await cancel(work)
             with suppress(*UNREACHABLE):
                 await self._trials.give_back(claim, wait=timedelta(0), counts=False)
             log.info("trial given back")
             raise
         finally:
-            await _cancel(work)
-            await _cancel(keep)
+            await cancel(work)
+            await cancel(keep)
 
     async def _try(self, trial: Trial, claim: Claim, log: Any) -> None:
         """Try a version; the one place where a fault of ours ends."""
@@ -209,12 +205,6 @@ class Pipeline:
             with suppress(*UNREACHABLE):
                 if not await self._trials.renew(claim, duration=self._options.trial.claim):
                     return
-
-
-async def _cancel(task: asyncio.Task[Any]) -> None:
-    """Cancel a task and wait for its end, whatever that is."""
-    task.cancel()
-    await asyncio.wait({task})
 
 
 def yield_to_matches() -> None:

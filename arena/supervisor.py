@@ -18,6 +18,7 @@ import structlog
 from arena.embedded import EmbeddedServer
 from arena.errors import ArenaError, InputError
 from arena.processes import PARENT
+from arena.queue.connection import connect
 
 if TYPE_CHECKING:
     from arena.config import Settings
@@ -110,11 +111,14 @@ async def running(
         output: where the parts write; None for this process's own stdout and stderr.
 
     Raises:
-        InputError: another arena runs in the data folder, or there is no embedded server here.
+        InputError: another arena runs in the data folder, there is no embedded server here, or the
+            settings' own server does not answer.
         ArenaError: the server did not start, or a part had to be killed at the end.
     """
     server = None if settings.redis_url else EmbeddedServer(settings.data_dir)
-    if server is not None:
+    if server is None:
+        await (await connect(settings.redis_url)).aclose()
+    else:
         await asyncio.to_thread(server.start)
     try:
         url = server.url if server is not None else settings.redis_url

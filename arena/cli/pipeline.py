@@ -15,7 +15,8 @@ from arena.cli.console import DataDir, RedisUrl
 from arena.cli.service import ConfigFile, MetricsPort, ladder_plan, part, worker_options
 from arena.delivery import Courier, DeliveryOptions
 from arena.housekeeping import keep_cache
-from arena.pipeline import UNREACHABLE, Pipeline, PipelineOptions, yield_to_matches
+from arena.patience import UNREACHABLE, cancel
+from arena.pipeline import Pipeline, PipelineOptions, yield_to_matches
 from arena.processes import process_name, run_until_told, set_up_log
 from arena.queue.workers import Announcement, Workers
 from arena.trial import TrialOptions, ValidationPlan
@@ -58,7 +59,7 @@ def pipeline(
 
 
 async def _run(settings: Settings, stopping: asyncio.Event) -> None:
-    async with part(settings) as (arena, _, port):
+    async with part(settings, stopping) as (arena, _, port):
         sandbox = await sandbox_of(settings)
         structlog.get_logger().info("sandbox found", tier=sandbox.tier, why=sandbox.why)
         line = Pipeline(
@@ -86,9 +87,9 @@ async def _run(settings: Settings, stopping: asyncio.Event) -> None:
             posting = group.create_task(courier.run(stopping))
             keeping = group.create_task(keep_cache(arena.archive, settings=settings))
             await line.run(stopping)
-            keeping.cancel()
+            await cancel(keeping)
             await posting
-            announcing.cancel()
+            await cancel(announcing)
         with suppress(*UNREACHABLE):
             await workers.leave(announcement.name)
 

@@ -16,6 +16,7 @@ from arena.api.server import ApiServer, Endpoint
 from arena.cli.connection import settings_of
 from arena.cli.console import DataDir, RedisUrl
 from arena.cli.service import ConfigFile, MetricsPort, part
+from arena.patience import cancel
 from arena.processes import process_name, run_until_told, set_up_log
 from arena.queue.workers import LIFE, Announcement, Workers
 from referee.match.scratch import sweep
@@ -75,7 +76,7 @@ async def _serve(
     settings: Settings, endpoint: Endpoint, stopping: asyncio.Event, *, keeps_token: bool
 ) -> None:
     await asyncio.to_thread(sweep)
-    async with part(settings) as (arena, metrics, metrics_port):
+    async with part(settings, stopping) as (arena, metrics, metrics_port):
         if keeps_token:
             await ensure_admin_token(arena.redis, settings.data_dir)
         backend = Backend.of(
@@ -98,8 +99,7 @@ async def _serve(
         try:
             await server.run(stopping, grace=settings.grace)
         finally:
-            announcing.cancel()
-            await asyncio.gather(announcing, return_exceptions=True)
+            await cancel(announcing)
 
 
 async def _announce(workers: Workers, announcement: Announcement) -> None:

@@ -19,7 +19,7 @@ from arena.cli.console import DataDir, RedisUrl, progress_console
 from arena.errors import InputError
 from arena.housekeeping import keep_cache, keep_house
 from arena.metrics import Metrics
-from arena.patience import cancel
+from arena.patience import cancel, is_set_within
 from arena.processes import PARENT, is_orphan, process_name, run_until_told, set_up_log
 from arena.queue.connection import connect
 from arena.queue.workers import Workers
@@ -86,8 +86,7 @@ async def _up(settings: Settings, stopping: asyncio.Event) -> None:
         try:
             await supervisor.watch(stopping)
         finally:
-            telling.cancel()
-            await asyncio.gather(telling, return_exceptions=True)
+            await cancel(telling)
         progress_console.print("Draining; Ctrl-C once more gives up what is being played.")
     progress_console.print("The arena has stopped.")
 
@@ -140,7 +139,7 @@ def scheduler(
 
 
 async def _schedule(settings: Settings, stopping: asyncio.Event, *, matches: int | None) -> None:
-    async with part(settings) as (arena, metrics, port):
+    async with part(settings, stopping) as (arena, metrics, port):
         options = SchedulerOptions(
             name=process_name("scheduler"),
             plan=lambda ruleset: ladder_plan(settings, ruleset),
@@ -208,7 +207,7 @@ def worker(
 
 
 async def _work(settings: Settings, stopping: asyncio.Event) -> None:
-    async with part(settings) as (arena, metrics, port):
+    async with part(settings, stopping) as (arena, metrics, port):
         playing = Worker(
             arena.redis,
             store=arena.store,
@@ -249,8 +248,14 @@ def worker_options(settings: Settings) -> WorkerOptions:
 
 
 @asynccontextmanager
-async def part(settings: Settings) -> AsyncIterator[tuple[Arena, Metrics, int]]:
+async def part(
+    settings: Settings, stopping: asyncio.Event
+) -> AsyncIterator[tuple[Arena, Metrics, int]]:
     """Serve metrics and connect, for as long as a part of the service runs.
+
+    Args:
+        settings: of the service.
+        stopping: ends the wait for a server that has gone.
 
     Yields:
         the arena, the metrics, and the port that they are served on.
@@ -259,20 +264,20 @@ async def part(settings: Settings) -> AsyncIterator[tuple[Arena, Metrics, int]]:
     explicit = "metrics_port" in settings.model_fields_set
     server = metrics.serve(host=settings.host, port=settings.metrics_port if explicit else None)
     try:
-        await _wait_for_server(settings)
+        await _wait_for_server(settings, stopping)
         async with opened(settings) as arena:
             yield arena, metrics, server.port
     finally:
         server.close()
 
 
-async def _wait_for_server(settings: Settings) -> None:
+async def _wait_for_server(settings: Settings, stopping: asyncio.Event) -> None:
     """Below a supervisor wait until Redis answers: it did, when the supervisor began."""
-    while os.environ.get(PARENT) and not is_orphan():
+    while os.environ.get(PARENT) and not is_orphan() and not stopping.is_set():
         try:
             await (await connect(settings.redis_url, within=timedelta(seconds=2))).aclose()
         except InputError as error:
             structlog.get_logger().warning("redis not reached", error=str(error))
-            await asyncio.sleep(1)
+            await is_set_within(stopping, 1)
         else:
             return

@@ -6,7 +6,6 @@ import asyncio
 import re
 import shutil
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -40,6 +39,7 @@ from arena.cli.format_options import (
 from arena.competition_records import CompetitionRules, Seeding
 from arena.competitions.model import Format
 from arena.errors import ArenaError, InputError
+from arena.patience import cancel
 from arena.processes import run_until_told
 from arena.scheduler import FLOW
 from arena.supervisor import Supervisor, running
@@ -167,9 +167,7 @@ def play_here(
                 stopping.set()
                 if played.done():
                     found.append(played.result())
-                played.cancel()
-                with suppress(asyncio.CancelledError):
-                    await played
+                await cancel(played)
                 await watching
 
     try:

@@ -40,6 +40,14 @@ def test_no_server_answers(alone: Service) -> None:
     assert answer.stderr.count("\n") == 1
 
 
+def test_the_whole_arena_does_not_start_without_its_server(alone: Service) -> None:
+    """`arena up` starts nothing when the server of the settings does not answer."""
+    answer = alone.run("up", "--redis-url", f"unix://{alone.folder}/nobody")
+    assert answer.returncode == 2
+    assert f"no Redis server answers at unix://{alone.folder}/nobody" in answer.stderr
+    assert answer.stderr.count("\n") == 1
+
+
 def test_an_address_that_is_none(alone: Service) -> None:
     """Text that is no address is refused with what is possible."""
     answer = alone.run("ladder", "--redis-url", "localhost")
