@@ -353,6 +353,8 @@ async def test_paused_matches_do_not_fill_the_queue(queue: MatchQueue) -> None:
     await enqueue(queue, make_spec("t1", flow="t:cup"), make_spec("t2", flow="t:cup"))
     await queue.pause("t:cup")
     await enqueue(queue, make_spec("m1"), cap=1)
+    full = await queue.enqueue(make_spec("m2"), flow_weight=1, cap=1, epoch=None)
+    assert full is Enqueued.FULL
 
 
 async def test_flows_tell_where_their_matches_stand(queue: MatchQueue) -> None:
