@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from referee import wire
 from referee.v1 import referee_pb2 as pb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _METHOD = "/referee.v1.RefereeService/Play"
 _SWITCH_INTERVAL = 0.0005
@@ -93,12 +94,28 @@ def referee_stream(hello: pb.Hello) -> Iterator[tuple[Iterator[pb.PlayResponse],
             request_serializer=pb.PlayRequest.SerializeToString,
             response_deserializer=pb.PlayResponse.FromString,
         )
+        others = set(threading.enumerate())
+        stream = play(iter(outbox), metadata=(("arena-bot-token", token),))
+        helpers = set(threading.enumerate()) - others
         try:
-            yield play(iter(outbox), metadata=(("arena-bot-token", token),)), outbox
+            yield stream, outbox
         except grpc.RpcError as error:
             sys.exit(f"The stream to the referee ended: {_reason(error)}")
         finally:
             outbox.end()
+            channel.close()
+            _join(helpers)
+
+
+def _join(helpers: Iterable[threading.Thread]) -> None:
+    """Wait until the library's threads are done, for at most a second.
+
+    One that is cut off by the interpreter's end may hold the stream's lock. When a traceback keeps
+    the stream until then, its destructor waits for that lock, and the process never ends.
+    """
+    patience = time.monotonic() + 1.0
+    for helper in helpers:
+        helper.join(max(0.0, patience - time.monotonic()))
 
 
 def release() -> str:

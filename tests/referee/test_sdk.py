@@ -13,7 +13,7 @@ from referee.games import Board, parse_ruleset
 from referee.outcome import ForfeitReason, Termination
 from referee.sdk import Bot, GameEnd, GameStart, Turn, Welcome
 from referee.sdk.testing import make_turn, play_game
-from tests.referee.real_bots import FIRST, make_plan, play, write_bot
+from tests.referee.real_bots import FIRST, make_plan, play, write_bot, write_script
 from tests.referee.scripted import control
 
 
@@ -142,6 +142,28 @@ async def test_a_bot_that_fails_crashes_at_once_with_a_traceback(
     assert reasons
     assert set(reasons) == {ForfeitReason.CRASH}
     assert result.replay.games[2].forfeits[0].detail == "the process ended early: exit code 1"
+
+
+async def test_a_bot_that_failed_leaves_no_thread_behind(tmp_path: Path) -> None:
+    """A thread of the library that the interpreter's end cut off could hang the process."""
+    script = (
+        "import pathlib, threading, time\n"
+        "from referee.sdk import Bot, run, stream\n"
+        "class SlowToEnd(stream.Outbox):\n"
+        "    def __iter__(self):\n"
+        "        yield from super().__iter__()\n"
+        "        time.sleep(0.3)\n"
+        "stream.Outbox = SlowToEnd\n"
+        "class TestBot(Bot):\n"
+        "    def act(self, turn): 1 / 0\n"
+        "try:\n"
+        "    run(TestBot())\n"
+        "except ZeroDivisionError:\n"
+        "    pathlib.Path('threads').write_text(str(threading.active_count()))\n"
+    )
+    failing = write_script(tmp_path / "failing", script)
+    await play(make_plan("quasenbo", failing, write_bot(tmp_path / "other"), rotations=1))
+    assert (failing.path / "threads").read_text(encoding="utf-8") == "1"
 
 
 async def test_an_end_is_heard_before_the_start_that_it_made_room_for(tmp_path: Path) -> None:
