@@ -9,6 +9,8 @@ from referee.games.replay import TurnTimes
 from referee.match.runner import MatchResult
 from tests.referee.real_bots import FIRST, make_plan, play, write_bot
 
+pytestmark = pytest.mark.flaky(reruns=2)  # the machine's own time is judged
+
 
 def turns_of(result: MatchResult, entrant: int) -> list[TurnTimes]:
     """Return the times of every turn of one entrant."""

@@ -13,6 +13,8 @@ from referee.outcome import ForfeitReason
 from referee.v1 import referee_pb2 as pb
 from tests.referee.scripted import ScriptedBot, control
 
+pytestmark = pytest.mark.flaky(reruns=2)  # the machine's own time is judged
+
 STALE = "it was answered before, or never asked"
 NOT_OPEN = f"which is not open: {STALE}"
 OLDEST = "the oldest open turn is game %d, ply 0"

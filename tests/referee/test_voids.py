@@ -33,6 +33,8 @@ from tests.referee.real_bots import (
 )
 from tests.referee.scripted import control
 
+pytestmark = pytest.mark.flaky(reruns=2)  # the machine's own time is judged
+
 THINKS_LONG = (
     "if self.asked == 1:\n"
     "    pathlib.Path('thinks').write_text('now')\n"
