@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from arena.config import Settings
 
 RULESETS = ("quasenbo", "pese-katesh")
-TIME_CONTROL = "0.5"
-BOARDS = {"quasenbo": 1, "pese-katesh": 1}
+TIME_CONTROL = "1"
+"""Long enough for bots that search on a machine that has more to do."""
+BOARDS = 1
 """Short matches: most of their time is the start of bots, sixteen of them in a match of four."""
 
 LOOK = 0.25
@@ -52,6 +53,10 @@ def demo(
     *,
     matches: Annotated[
         int | None, typer.Option("--matches", min=1, help="End after so many matches in all.")
+    ] = None,
+    boards: Annotated[
+        int | None,
+        typer.Option(min=1, max=1000, help="Of a match: more tell bots apart sooner; 1."),
     ] = None,
     data_dir: Annotated[
         Path | None, typer.Option("--data-dir", help="Keep everything there; a temporary folder.")
@@ -73,8 +78,8 @@ def demo(
         grace=2,
         metrics_port=None,
         ladders={
-            each: LadderSettings(boards=boards, time_control=TIME_CONTROL)
-            for each, boards in BOARDS.items()
+            each: LadderSettings(boards=boards or BOARDS, time_control=TIME_CONTROL)
+            for each in RULESETS
         },
     )
     show = _Show(matches=matches, quiet=json)

@@ -114,3 +114,18 @@ def test_a_search_never_spends_its_bank(program: ModuleType, increment: timedelt
         left -= timedelta(seconds=program.seconds_for(left, increment))
         assert left > timedelta(0)
         left += increment
+
+
+@pytest.mark.parametrize(
+    ("program", "turns"), [(quasenbo, 20), (pese_katesh, 200)], ids=["quasenbo", "pese_katesh"]
+)
+@pytest.mark.parametrize("bank", [timedelta(seconds=1), timedelta(seconds=4)])
+def test_a_search_thinks_longer_with_more_time_and_keeps_half(
+    program: ModuleType, turns: int, bank: timedelta
+) -> None:
+    """A game of the usual length leaves half of a bank, for turns that a busy machine holds up."""
+    left = bank
+    for _ in range(turns):
+        left -= timedelta(seconds=program.seconds_for(left, timedelta(0)))
+    assert left > 0.5 * bank
+    assert program.seconds_for(bank, timedelta(0)) > program.seconds_for(bank / 2, timedelta(0))
