@@ -88,6 +88,7 @@ def play(  # noqa: PLR0913 -- a command's options
         settings=TableSettings(control=TimeControl.parse(time), parallel_games=parallel),
         rotations=rotation_count(game) if rotations is Rotations.FULL else 1,
     )
+    _warn(plan)
     result = run_async(_play(plan, tables or core_count(), quiet=json, walled=sandbox))
     path = _store(result, replays)
     if logs is not None:
@@ -97,6 +98,17 @@ def play(  # noqa: PLR0913 -- a command's options
         print_json(_document(result, found, path))
     else:
         _show(result, found, path)
+
+
+def _warn(plan: MatchPlan) -> None:
+    """Name the bots that no ladder of the ruleset would have, in one line."""
+    played = plan.game.ruleset
+    lacking = dict.fromkeys(bot.name for bot in plan.entrants if played not in bot.rulesets)
+    if lacking:
+        complain(
+            f"bot.toml of {', '.join(lacking)} does not name {played} among its rulesets: played "
+            "here all the same, but not on the ladder of an arena"
+        )
 
 
 def core_count() -> int:

@@ -115,6 +115,32 @@ def test_logs_keep_what_each_bot_printed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("ruleset", "told"),
+    [
+        ("quasenbo", []),
+        (
+            "quasenbo:double=yes",
+            [
+                (
+                    "arena: bot.toml of first_legal, random does not name quasenbo:double=yes "
+                    "among its rulesets: played here all the same, but not on the ladder of an "
+                    "arena"
+                )
+            ],
+        ),
+    ],
+)
+def test_a_ruleset_that_a_bot_does_not_name_is_played_and_told(
+    ruleset: str, told: list[str], tmp_path: Path
+) -> None:
+    """A bot plays what its bot.toml leaves out, and one line says that no ladder would let it."""
+    done = arena("play", ruleset, FIRST_LEGAL, RANDOM, "--boards", "1", "--json", folder=tmp_path)
+    assert done.returncode == 0
+    assert [line for line in done.stderr.splitlines() if "bot.toml" in line] == told
+    assert json.loads(done.stdout)["games"] == 2
+
+
+@pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (("nonsense", RANDOM, RANDOM), "there is no game 'nonsense'"),
