@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from arena.competitions.matchmaking import Candidate, Pool
+from arena.competitions.candidates import Candidate
+from arena.competitions.matchmaking import Pool
 from arena.queue.entries import Annulled, Entered, LogEntry, LoggedResult
 from arena.queue.keys import arena_key
 from arena.ratings.elo import START

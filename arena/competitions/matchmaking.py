@@ -1,11 +1,8 @@
 """Pairs the bots of a ladder: who plays next, and against whom.
 
 The bot that needs a match most is seated first; its opponents are those of whom the match would
-tell most, which is half the logarithm of 1 + p (1 - p) V: p the expected score by mean ratings, V
-the variance of the difference that is not known yet (the information of one comparison under the
-Bradley-Terry model; D. MacKay, "Information-Based Objective Functions", Neural Computation 4,
-1992). Repeats count for less and are capped, every tenth match is drawn at random, and bots of one
-owner never meet.
+tell most (see `arena.competitions.candidates`). Repeats count for less and are capped, every tenth
+match is drawn at random, and bots of one owner never meet.
 
 A decision looks at a shortlist, never at the whole ladder, so that its time does not grow with the
 number of bots.
@@ -13,26 +10,24 @@ number of bots.
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, insort
 from collections import Counter
-from dataclasses import dataclass, field
-from heapq import nlargest
-from itertools import permutations
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from arena.ratings.bradley_terry import ELO_PER_UNIT
-from arena.ratings.elo import MICRO, START
+from arena.competitions.candidates import (
+    FIRST_DEVIATION,
+    Candidate,
+    arrange,
+    fits,
+    greedy,
+    improve,
+    value,
+)
 from referee.games.random_streams import RandomStream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-FIRST_DEVIATION: Final = 350.0
-"""Elo, one standard deviation of what is not known of a bot without matches."""
-
-LAST_DEVIATION: Final = 30.0
-"""Elo; below this a bot that changes its form would never be found out."""
 
 QUOTA: Final = 30
 """Matches that every version shall have before others have more."""
@@ -52,58 +47,8 @@ _NEIGHBOURS: Final = 48
 _NEEDIEST: Final = 48
 _STRANGERS: Final = 16
 _SHOWN: Final = 8
-_SWAPPED: Final = 24
-_PASSES: Final = 3
 _SPREAD: Final = (0.0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.4, -0.4, 0.5)
 """Placement: how far from its own place the opponents stand, as shares of the ladder."""
-
-
-@dataclass(slots=True)
-class Candidate:
-    """A bot on a ladder as the matchmaking sees it.
-
-    Attributes:
-        bot: its name.
-        version: the id of its active version.
-        owner: who owns it.
-        house: whether it is one of the arena's own, which may meet each other.
-        rating: in micro-Elo.
-        matches: rated matches of the version, those under way included.
-        last: when its last match was made, in seconds; any clock that only grows.
-        deviation: Elo, one standard deviation from the batch strengths; None to go by ``matches``.
-        opponents: its latest opponents, the newest last.
-        seats: how often it sat in each seat.
-    """
-
-    bot: str
-    version: str
-    owner: str
-    house: bool = False
-    rating: int = START
-    matches: int = 0
-    last: float = 0.0
-    deviation: float | None = None
-    opponents: list[str] = field(default_factory=list)
-    seats: dict[int, int] = field(default_factory=dict)
-
-    @property
-    def elo(self) -> float:
-        """The rating in Elo."""
-        return self.rating / MICRO
-
-    @property
-    def uncertainty(self) -> float:
-        """Elo, one standard deviation of what is not known of its strength."""
-        known = self.deviation
-        if known is None:
-            known = FIRST_DEVIATION / math.sqrt(1 + self.matches)
-        return max(LAST_DEVIATION, known)
-
-    def may_meet(self, other: Candidate) -> bool:
-        """Return whether the two may meet in a rated match."""
-        if self.owner == other.owner and not (self.house and other.house):
-            return False
-        return self.bot != other.bot
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +64,6 @@ class Decision:
     entrants: tuple[Candidate, ...]
     reason: str
     candidates: tuple[tuple[str, float], ...]
-
-
-def information(one: Candidate, other: Candidate) -> float:
-    """Return what a match of the two would tell of their strengths, in nats."""
-    chance = 1 / (1 + 10 ** ((other.elo - one.elo) / 400))
-    variance = (one.uncertainty**2 + other.uncertainty**2) / ELO_PER_UNIT**2
-    return math.log1p(chance * (1 - chance) * variance) / 2
 
 
 class Pool:
@@ -263,14 +201,14 @@ class Pool:
         elif draw.below(RANDOM_SHARE) == 0:
             table, reason = self._draw_lots(first, found, entrants, draw), "random"
         else:
-            table, reason = _improve(_greedy(first, fresh or found, entrants), fresh), "information"
+            table, reason = improve(greedy(first, fresh or found, entrants), fresh), "information"
         if len(table) < entrants:
-            table, reason = _greedy(first, found, entrants), "information"
+            table, reason = greedy(first, found, entrants), "information"
         if len(table) < entrants:
             return None
         values = sorted(((value(first, each), each.bot) for each in found), reverse=True)
         return Decision(
-            entrants=_arrange(table),
+            entrants=arrange(table),
             reason=reason,
             candidates=tuple((bot, round(worth, 6)) for worth, bot in values[:_SHOWN]),
         )
@@ -282,12 +220,12 @@ class Pool:
         table = [first]
         for _ in range(16 * entrants):
             other = self._bots[self._by_rating[draw.below(len(self._by_rating))][1]]
-            if len(table) < entrants and _fits(other, table) and not self._capped(first, other):
+            if len(table) < entrants and fits(other, table) and not self._capped(first, other):
                 table.append(other)
-        left = [each for each in found if _fits(each, table)]
+        left = [each for each in found if fits(each, table)]
         while len(table) < entrants and left:
             table.append(left.pop(draw.below(len(left))))
-            left = [each for each in left if _fits(each, table)]
+            left = [each for each in left if fits(each, table)]
         return table
 
     def _place(self, first: Candidate, found: list[Candidate], entrants: int) -> list[Candidate]:
@@ -302,20 +240,15 @@ class Pool:
             options = [
                 (first.opponents.count(bot), abs(start + at - target), at, bot)
                 for at, (_, bot) in enumerate(near)
-                if _fits(self._bots[bot], table)
+                if fits(self._bots[bot], table)
             ]
             if options:
                 table.append(self._bots[min(options)[-1]])
-        left = [each for each in found if _fits(each, table)]
+        left = [each for each in found if fits(each, table)]
         while len(table) < entrants and left:
             table.append(left.pop(0))
-            left = [each for each in left if _fits(each, table)]
+            left = [each for each in left if fits(each, table)]
         return table
-
-
-def value(one: Candidate, other: Candidate) -> float:
-    """Return the information of a match of the two, less for each time they met lately."""
-    return information(one, other) / (1 + one.opponents.count(other.bot))
 
 
 def _need(candidate: Candidate) -> tuple[bool, float, str]:
@@ -334,64 +267,6 @@ def _discard(ordered: list[_Key], key: _Key) -> None:
     at = bisect_left(ordered, key)
     assert ordered[at] == key
     del ordered[at]
-
-
-def _fits(other: Candidate, table: list[Candidate]) -> bool:
-    return all(other.may_meet(each) for each in table)
-
-
-def _greedy(first: Candidate, found: list[Candidate], entrants: int) -> list[Candidate]:
-    """Seat one opponent after the other, each the one who tells most beside those seated."""
-    table, worth = [first], dict.fromkeys((each.bot for each in found), 0.0)
-    left = found
-    while len(table) < entrants:
-        left = [each for each in left if each.may_meet(table[-1])]
-        if not left:
-            break
-        for each in left:
-            worth[each.bot] += value(table[-1], each)
-        table.append(max(left, key=lambda each: (worth[each.bot], each.bot)))
-    return table
-
-
-def _improve(table: list[Candidate], found: list[Candidate]) -> list[Candidate]:
-    """Swap opponents for others as long as the table as a whole tells more."""
-    if len(table) == 2:
-        return table
-    likely = nlargest(_SWAPPED, found, key=lambda each: (value(table[0], each), each.bot))
-    pairs: dict[tuple[str, str], float] = {}
-
-    def worth(other: Candidate, rest: list[Candidate]) -> float:
-        total = 0.0
-        for each in rest:
-            pair = (each.bot, other.bot)
-            if pair not in pairs:
-                pairs[pair] = value(each, other)
-            total += pairs[pair]
-        return total
-
-    for _ in range(_PASSES):
-        before = table
-        for at in range(1, len(table)):
-            rest = table[:at] + table[at + 1 :]
-            options = [(worth(each, rest), each.bot, each) for each in likely if _fits(each, rest)]
-            best, _, other = max(options, default=(0.0, "", table[at]), key=lambda o: o[:2])
-            if best > worth(table[at], rest) + 1e-12:
-                table = [*table[:at], other, *table[at + 1 :]]
-        if table == before:
-            break
-    return table
-
-
-def _arrange(table: list[Candidate]) -> tuple[Candidate, ...]:
-    """Return the order in which seats are used that its bots have used least."""
-    orders = permutations(table) if len(table) <= 4 else [tuple(table)]
-
-    def used(order: tuple[Candidate, ...]) -> tuple[int, int]:
-        counts = [each.seats.get(seat, 0) for seat, each in enumerate(order)]
-        return max(counts), sum(2 * count + 1 for count in counts)
-
-    return min(orders, key=used)
 
 
 def _reflect(place: int, size: int) -> int:

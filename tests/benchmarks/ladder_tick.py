@@ -8,7 +8,8 @@ import random
 import statistics
 import time
 
-from arena.competitions.matchmaking import Candidate, Pool
+from arena.competitions.candidates import Candidate
+from arena.competitions.matchmaking import Pool
 
 DECISIONS = 500
 

@@ -3,14 +3,8 @@ from collections import Counter
 
 import pytest
 
-from arena.competitions.matchmaking import (
-    PLACEMENT_MATCHES,
-    Candidate,
-    Decision,
-    Pool,
-    information,
-    value,
-)
+from arena.competitions.candidates import Candidate, information, value
+from arena.competitions.matchmaking import PLACEMENT_MATCHES, Decision, Pool
 
 
 def seed(number: int) -> bytes:
