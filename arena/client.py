@@ -279,6 +279,8 @@ def _channel(login: Login) -> grpc.Channel:
     options = (
         ("grpc.max_receive_message_length", MESSAGE_BYTES),
         ("grpc.max_send_message_length", MESSAGE_BYTES),
+        # Whoever waits for an arena to come back sees it soon.
+        ("grpc.max_reconnect_backoff_ms", 2000),
     )
     if not login.uses_tls:
         return grpc.insecure_channel(login.target, options=options)

@@ -9,7 +9,7 @@ import typer
 
 from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json, progress_console
 from arena.cli.match import ENDED, document, show_match
-from arena.cli.remote import Server, calling, pages, until_answered, watched, word
+from arena.cli.remote import Server, calling, kept, pages, until_answered, watched, word
 from arena.errors import InputError
 from arena.v1 import accounts_pb2, bots_pb2, matches_pb2
 from referee.games import parse_ruleset
@@ -57,7 +57,8 @@ def challenge(  # noqa: PLR0913 -- a command's options
             out.print(f"{match.id}{asked}", markup=False)
         if watch:
             try:
-                match = _follow(client, match)
+                with kept(client, f"{match.id} is queued", look=f"arena match show {match.id}"):
+                    match = _follow(client, match)
             except KeyboardInterrupt:
                 complain(f"it will be played; `arena match show {match.id}` tells the result")
                 raise typer.Exit(EXIT_FAILED) from None

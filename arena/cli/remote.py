@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import contextmanager
-from datetime import UTC
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
@@ -29,7 +29,11 @@ UNREACHABLE: Final = {"UNREACHABLE", "UNAVAILABLE", "DEADLINE_EXCEEDED"}
 """Reasons of errors that may be gone at the next try."""
 
 TRIES: Final = 5
+PATIENCE: Final = timedelta(seconds=30)
+"""How long an arena that is being watched may be away."""
+
 _PAUSE: Final = 1.0
+_LONGEST_PAUSE: Final = 4.0
 _LOCAL: Final = ("ARENA_DATA_DIR", "ARENA_REDIS_URL")
 _DATA: Final = Path("arena-data")
 _T = TypeVar("_T")
@@ -81,7 +85,7 @@ def until_answered(step: Callable[[], _T]) -> _T:
         except ArenaError as error:
             if error.reason not in UNREACHABLE:
                 raise
-            progress_console.print(f"{error}; trying again", markup=False, soft_wrap=True)
+            _tell(f"{error}; trying again")
             time.sleep(_PAUSE)
     return step()
 
@@ -96,21 +100,55 @@ def watched(client: Client, call: Any, request: Any, *, ended: Callable[[Any], b
         ended: whether an answer is the last one.
 
     Raises:
-        ArenaError: the arena does not answer any more.
+        ArenaError: the arena has not answered for `PATIENCE`.
     """
-    failures = 0
+    pause, since = _PAUSE, None
     while True:
         try:
             for answer in client.watch(call, request):
-                failures = 0
+                pause, since = _PAUSE, None
                 yield answer
                 if ended(answer):
                     return
         except ArenaError as error:
-            failures += 1
-            if error.reason not in UNREACHABLE or failures >= TRIES:
+            if error.reason not in UNREACHABLE:
                 raise
-        time.sleep(_PAUSE)
+            now = time.monotonic()
+            if since is None:
+                since = now
+                _tell(f"the arena at {client.login.address} does not answer; trying again")
+            elif now - since >= PATIENCE.total_seconds():
+                raise
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+@contextmanager
+def kept(client: Client, what: str, *, look: str) -> Iterator[None]:
+    """Say that nothing is lost when the arena does not answer any more within the block.
+
+    Args:
+        client: a connection.
+        what: the arena has accepted, for people.
+        look: a command that tells what became of it.
+
+    Raises:
+        ArenaError: the arena does not answer.
+    """
+    try:
+        yield
+    except ArenaError as error:
+        if error.reason not in UNREACHABLE:
+            raise
+        raise ArenaError(
+            f"the arena at {client.login.address} does not answer any more; {what} and is kept "
+            f"there, and `{look}` tells what became of it as soon as the arena is back",
+            reason=error.reason,
+        ) from error
+
+
+def _tell(sentence: str) -> None:
+    progress_console.print(sentence, markup=False, soft_wrap=True)
 
 
 def pages(client: Client, call: Any, request: Any, *, most: int | None = None) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json, progress_console
-from arena.cli.remote import Server, calling, moment, until_answered, watched, word
+from arena.cli.remote import Server, calling, kept, moment, until_answered, watched, word
 from arena.errors import InputError
 from arena.uploads import pack_folder
 from arena.v1 import bots_pb2
@@ -63,7 +63,8 @@ def submit(
             out.print(f"{version.id}: {len(archive) / 1024:.1f} KiB uploaded{known}", markup=False)
         if watch:
             try:
-                version = _follow(client, version.id, quiet=json)
+                with kept(client, f"{version.id} is uploaded", look=f"arena bot show {version.id}"):
+                    version = _follow(client, version.id, quiet=json)
             except KeyboardInterrupt:
                 complain(f"the arena goes on with it; `arena bot show {version.id}` tells how")
                 raise typer.Exit(EXIT_FAILED) from None
