@@ -45,7 +45,7 @@ def competition_document(
         "started_time": record.started_time and record.started_time.isoformat(),
         "ended_time": record.ended_time and record.ended_time.isoformat(),
         "gone": dict(record.gone),
-        "divisions": [_division(each, results) for each in reports],
+        "divisions": [_division(record, each, results) for each in reports],
         "rounds": [
             {"round": each.key, "commitment": each.commitment, "seed": each.seed}
             for each in sorted(rounds.values(), key=lambda each: (each.created_time, each.key))
@@ -53,7 +53,9 @@ def competition_document(
     }
 
 
-def _division(report: StandingsReport, results: Mapping[str, CompetitionResult]) -> dict[str, Any]:
+def _division(
+    record: CompetitionRecord, report: StandingsReport, results: Mapping[str, CompetitionResult]
+) -> dict[str, Any]:
     return {
         "competition": report.competition,
         "finished": report.finished,
@@ -66,7 +68,8 @@ def _division(report: StandingsReport, results: Mapping[str, CompetitionResult])
         ],
         "matches": [
             {
-                "match": match.id,
+                "match": record.playing(match.id),
+                "annulled": record.annulled(match.id),
                 "round": match.round,
                 "table": match.table,
                 "entrants": match.entrants,

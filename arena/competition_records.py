@@ -3,6 +3,10 @@
 A competition's id is ``t-NAME`` for a tournament and ``l-NAME.s3`` for a season of a league. Ids of
 matches begin with it, so a name has no dot. Every round's seed follows from one secret seed: the
 same seed and the same bots give the same matches, whoever schedules them, and however often.
+
+A match of the plan, ``t-cup.r2.t5``, is played under its own id at first. Once that is spent,
+because the match was annulled or because who plays in it was decided by one that was, it is played
+as ``t-cup.r2.t5.a2``, then ``.a3``: an id is never played twice.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from arena.competitions.model import (
     Options,
     PlannedMatch,
 )
-from arena.errors import InputError, PreconditionError
+from arena.errors import InputError
 from referee.clock import TimeControl
 from referee.games import parse_ruleset
 from referee.match.boards import rotation_count
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 TOURNAMENT, LEAGUE = "t", "l"
 _OF_MATCH: Final = re.compile(r"(t-[a-z0-9_-]+|l-[a-z0-9_-]+\.s\d+)\.")
+_ATTEMPT: Final = re.compile(r"\.a([1-9]\d*)$")
 
 
 class CompetitionState(StrEnum):
@@ -120,6 +125,29 @@ class CompetitionRules:
         return cls(**values | {"options": Options(**values["options"])})
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """An id of a match that does not count any more.
+
+    Attributes:
+        round: the key of its round, see `round_key`.
+        annulled: whether the match was annulled; else one that decided who plays in it was.
+    """
+
+    round: str
+    annulled: bool
+
+    def to_text(self) -> str:
+        """Return the text that Redis holds."""
+        return f"{'annulled' if self.annulled else 'dropped'} {self.round}"
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Return what `to_text` wrote."""
+        kind, _, key = text.partition(" ")
+        return cls(key, annulled=kind == "annulled")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompetitionRecord:
     """A competition as it stands in Redis.
@@ -134,6 +162,8 @@ class CompetitionRecord:
         gone: why entrants left after the start, by version.
         cursor: the ladder's log is known to be folded in up to this sequence.
         settled: whether an ended or cancelled competition has left the queue.
+        spent: the ids of matches that do not count any more.
+        paired: of a Swiss that a match was annulled of, the rounds that stay; see `Competition`.
         created_time, started_time, ended_time: UTC; None for what has not happened yet.
         ranking: version ids by division, the best first; () before the end.
     """
@@ -146,6 +176,8 @@ class CompetitionRecord:
     gone: Mapping[str, str] = field(default_factory=dict)
     cursor: int = 0
     settled: bool = False
+    spent: Mapping[str, Spent] = field(default_factory=dict)
+    paired: tuple[tuple[tuple[int, ...], ...], ...] = ()
     created_time: datetime
     started_time: datetime | None = None
     ended_time: datetime | None = None
@@ -172,7 +204,7 @@ class CompetitionRecord:
         """What is played: one competition a division."""
         if self.id.startswith(f"{TOURNAMENT}-"):
             return [
-                Competition(self.id, self.rules.format, entrants, self.rules.options)
+                Competition(self.id, self.rules.format, entrants, self.rules.options, self.paired)
                 for entrants in self.divisions
             ]
         name, _, number = self.id.rpartition(".s")
@@ -183,24 +215,21 @@ class CompetitionRecord:
         """Return the seed of a round, 32 bytes; see `round_key`."""
         return hmac.digest(self.seed, key.encode(), hashlib.sha256)
 
-    def require_annullable(self, match_id: str) -> None:
-        """Refuse to annul a match that the standings would go on counting.
+    def playing(self, planned: str) -> str:
+        """Return the id under which a match of the plan is played now, or was played last."""
+        found, attempt = planned, 1
+        while found in self.spent:
+            attempt += 1
+            found = f"{planned}.a{attempt}"
+        return found
 
-        Raises:
-            PreconditionError: the competition has not been cancelled.
-        """
-        if self.state is CompetitionState.CANCELLED:
-            return
-        remedy = (
-            "its standings are final"
-            if self.state is CompetitionState.ENDED
-            else "withdraw the entrant who is at fault, or cancel the competition first"
-        )
-        raise PreconditionError(
-            f"the match {match_id} counts in the standings of {self.id}, which is {self.state}; "
-            f"{remedy}",
-            reason="IN_COMPETITION",
-        )
+    def annulled(self, planned: str) -> list[str]:
+        """Return the ids under which a match of the plan was played and annulled, in order."""
+        return [
+            each
+            for each, spent in self.spent.items()
+            if spent.annulled and planned_id(each) == planned
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +252,15 @@ class Round:
 def round_key(competition: str, match: PlannedMatch) -> str:
     """Return the name of the round whose boards a match plays.
 
-    A match that decides a tie of an elimination gets boards that nobody has played.
+    A match that decides a tie of an elimination gets boards that nobody has played, and so does one
+    that is played again: the cards of its round may be known by now.
+
+    Args:
+        competition: the tournament or the season's division.
+        match: under the id that it is played under.
     """
+    if _ATTEMPT.search(match.id):
+        return f"{competition}/{match.round}/{match.id.removeprefix(f'{competition}.')}"
     return f"{competition}/{match.round}{'x' if match.id.endswith('x') else ''}"
 
 
@@ -234,14 +270,25 @@ def competition_of(match_id: str) -> str | None:
     return None if found is None else found[1]
 
 
+def planned_id(match_id: str) -> str:
+    """Return the match of the plan that is played under an id."""
+    return _ATTEMPT.sub("", match_id)
+
+
+def next_id(match_id: str) -> str:
+    """Return the id under which a match is played after the one under this id is spent."""
+    found = _ATTEMPT.search(match_id)
+    return f"{planned_id(match_id)}.a{int(found[1]) + 1 if found else 2}"
+
+
 def round_number(key: str) -> tuple[str, int]:
     """Return the competition and the number of the round that a key names."""
-    competition, _, number = key.partition("/")
+    competition, number, *_ = key.split("/")
     return competition, int(number.removesuffix("x"))
 
 
 def record_of(
-    competition: str, meta: Mapping[str, str], gone: Mapping[str, str]
+    competition: str, meta: Mapping[str, str], gone: Mapping[str, str], spent: Mapping[str, str]
 ) -> CompetitionRecord:
     """Return the competition that Redis holds.
 
@@ -249,6 +296,7 @@ def record_of(
         competition: its id.
         meta: its fields.
         gone: why entrants left, by version.
+        spent: texts of `Spent`, by id.
     """
     times = {
         f"{name}_time": datetime.fromisoformat(meta[name]) if name in meta else None
@@ -263,10 +311,17 @@ def record_of(
         gone=gone,
         cursor=int(meta.get("cursor", 0)),
         settled="settled" in meta,
+        spent={each: Spent.from_text(spent[each]) for each in sorted(spent, key=_in_order)},
+        paired=tuple(tuple(map(tuple, tables)) for tables in json.loads(meta.get("paired", "[]"))),
         created_time=datetime.fromisoformat(meta["created"]),
         ranking=_lists(meta.get("ranking", "[]")),
         **times,
     )
+
+
+def _in_order(match_id: str) -> tuple[str, int]:
+    found = _ATTEMPT.search(match_id)
+    return planned_id(match_id), int(found[1]) if found else 1
 
 
 def _lists(text: str) -> tuple[tuple[str, ...], ...]:

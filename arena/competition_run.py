@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from arena.competition_annulment import Consequences, consequences
 from arena.competition_records import (
     CompetitionRecord,
     CompetitionState,
+    planned_id,
     round_key,
     round_number,
 )
@@ -55,6 +58,9 @@ class _Division:
 
 class CompetitionRun:
     """A competition between its start and its end.
+
+    Matches that go in and out have the ids that they are played under; results are kept by the
+    match of the plan.
 
     Args:
         record: as it stands in Redis.
@@ -116,7 +122,9 @@ class CompetitionRun:
         """Return the matches that may be played now and have no result, by round."""
         if self._left is None:
             matches = [
-                match for division in self._divisions.values() for match in division.left.values()
+                self._playing(match)
+                for division in self._divisions.values()
+                for match in division.left.values()
             ]
             # Within a round, sorting keeps the order of the divisions and their tables.
             self._left = sorted(matches, key=lambda match: match.round)
@@ -124,25 +132,54 @@ class CompetitionRun:
 
     def result_of(self, logged: LoggedResult) -> CompetitionResult | None:
         """Return what a log entry means here; None when it is of no match without a result."""
-        if logged.flow != self.record.flow or logged.match_id in self._results:
+        planned = planned_id(logged.match_id)
+        if logged.flow != self.record.flow or planned in self._results:
             return None
         for name, division in self._divisions.items():
-            match = division.matches.get(logged.match_id)
-            if match is not None:
-                return CompetitionResult.of(match, logged, within=name)
+            match = division.matches.get(planned)
+            if match is not None and self.record.playing(planned) == logged.match_id:
+                result = CompetitionResult.of(self._playing(match), logged, within=name)
+                return replace(result, match_id=planned)
         return None
 
     def walkover(self, match: PlannedMatch) -> CompetitionResult:
         """Return the result of a match that is not played."""
-        return CompetitionResult.walkover(match, self.record.gone, within=self._within(match))
+        result = CompetitionResult.walkover(match, self.record.gone, within=self._within(match))
+        return replace(result, match_id=planned_id(match.id))
+
+    def _playing(self, match: PlannedMatch) -> PlannedMatch:
+        """Return a match of the plan under the id that it is played under."""
+        playing = self.record.playing(match.id)
+        return match if playing == match.id else replace(match, id=playing)
 
     def add(self, results: Iterable[CompetitionResult]) -> None:
         """Take note of results that were folded in."""
         for result in results:
             if result.match_id not in self._results:
                 self._results[result.match_id] = result
-                self.scheduled.discard(result.match_id)
+                self.scheduled.discard(self.record.playing(result.match_id))
                 self._division_of(result.match_id).add(result)
+
+    def annulment(self, match_id: str) -> Consequences | None:
+        """Return what follows when a match is annulled; None when it does not count here.
+
+        Args:
+            match_id: as it was played.
+        """
+        planned = planned_id(match_id)
+        if planned not in self._results or self.record.playing(planned) != match_id:
+            return None
+        division = self._division_of(match_id)
+        name = division.competition.id
+        numbers = (number for within, number in map(round_number, self._begun) if within == name)
+        found = consequences(
+            division.competition,
+            division.matches.values(),
+            self._results,
+            planned,
+            begun=max(numbers, default=0),
+        )
+        return replace(found, dropped=tuple(map(self._playing, found.dropped)))
 
     # Rounds.
 

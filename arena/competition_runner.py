@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from arena.competition_records import CompetitionState
-from arena.competition_report import ranking
+from arena.competition_ending import Endings
+from arena.competition_progress import CompetitionProgress
+from arena.competition_records import CompetitionState, Spent, competition_of, planned_id
 from arena.competition_run import CompetitionRun
+from arena.competition_specs import MatchSpecs
 from arena.competition_store import CompetitionStore, StaleEpochError
 from arena.errors import ArenaError, PreconditionError
-from arena.events import competition_event
 from arena.league_runner import LeagueRunner
 from arena.leagues import LeagueStore
-from arena.queue.entries import LoggedResult
+from arena.queue.entries import Annulled, LoggedResult
 from arena.queue.models import Enqueued, MatchSpec, Phase
 from arena.queue.retention import whole_log
 from arena.store import BotState, VersionState
-from arena.webhooks import Webhooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from arena.queue.models import FlowCounts
     from arena.queue.queues import Queues
     from arena.queue.retention import ResultsArchive
-    from arena.store import Bot, Store
+    from arena.store import Store
 
 LOOK: Final = 1.0
 """Seconds between two looks at which competitions there are, and at who has left."""
@@ -77,13 +77,13 @@ class CompetitionRunner:
         self.leagues = LeagueRunner(
             LeagueStore(redis), self.competitions, store=store, queues=queues
         )
-        self._webhooks = Webhooks(redis)
         self._queues = queues
         self._store = store
         self._archive = archive
         self._cap = cap
+        self._specs = MatchSpecs(store)
+        self._endings = Endings(redis, self.competitions, queues=queues, specs=self._specs)
         self._runs: dict[str, CompetitionRun] = {}
-        self._bots: dict[str, Bot] = {}
         self._looked = 0.0
         self._log: Any = structlog.get_logger()
 
@@ -102,14 +102,16 @@ class CompetitionRunner:
         Raises:
             StaleEpochError: another scheduler has become active.
         """
+        progress = CompetitionProgress(self.competitions, epoch=epoch)
         if time.monotonic() - self._looked >= LOOK:
-            await self._look(epoch)
+            await self._look(progress)
             self._looked = time.monotonic()
         made = 0
         runs = sorted(self._runs.values(), key=lambda run: run.record.rules.ruleset)
         for ruleset, group in groupby(runs, key=lambda run: run.record.rules.ruleset):
+            ids = [run.record.id for run in group]
             try:
-                made += await self._drive_all(ruleset, list(group), epoch, slots)
+                made += await self._drive_all(ruleset, ids, progress, slots)
             except StaleEpochError:
                 raise
             except ArenaError as error:
@@ -118,64 +120,55 @@ class CompetitionRunner:
         return made
 
     async def _drive_all(
-        self, ruleset: str, runs: Sequence[CompetitionRun], epoch: int, slots: int
+        self, ruleset: str, ids: Sequence[str], progress: CompetitionProgress, slots: int
     ) -> int:
-        await self._follow(ruleset, runs, epoch)
+        await self._follow(ruleset, ids, progress)
         flows = await self._queues.queue(ruleset).flows()
         made = 0
-        for run in runs:
-            made += await self._drive(run, flows.get(run.record.flow), epoch, slots)
+        for each in ids:
+            run = self._runs[each]
+            made += await self._drive(run, flows.get(run.record.flow), progress, slots)
         return made
 
     # Which competitions there are, and who has left them.
 
-    async def _look(self, epoch: int) -> None:
-        await self.leagues.look(epoch)
+    async def _look(self, progress: CompetitionProgress) -> None:
+        await self.leagues.look(progress.epoch)
         unsettled = await self.competitions.unsettled()
         for gone in self._runs.keys() - set(unsettled):
             del self._runs[gone]
         for competition in unsettled:
             record = await self.competitions.get(competition)
-            if record.state in {CompetitionState.RUNNING, CompetitionState.PAUSED}:
-                await self._take_up(record)
+            if record.state not in {CompetitionState.RUNNING, CompetitionState.PAUSED}:
+                await self._endings.settle(record, self._runs.pop(record.id, None), progress)
+            elif record.id in self._runs:
+                self._runs[record.id].record = record
             else:
-                await self._settle(record, epoch)
+                await self._take_up(record.id, progress)
         for run in self._runs.values():
             await self._note_departures(run)
             await self._find_lost(run)
 
-    async def _take_up(self, record: CompetitionRecord) -> None:
-        run = self._runs.get(record.id)
-        if run is not None:
-            run.record = record
-            return
-        results = await self.competitions.results(record.id)
-        rounds = await self.competitions.rounds(record.id)
+    async def _take_up(self, competition: str, progress: CompetitionProgress) -> None:
+        """Read a competition that is under way, and take what counts no more out of the queue."""
+        await progress.claim(competition)
+        record = await self.competitions.get(competition)
+        results = await self.competitions.results(competition)
+        rounds = await self.competitions.rounds(competition)
         run = CompetitionRun(record, results, rounds)
         await asyncio.to_thread(run.plan)
-        self._runs[record.id] = run
-
-    async def _settle(self, record: CompetitionRecord, epoch: int) -> None:
-        """Take what is left of an ended or cancelled competition out of the queue."""
-        run = self._runs.pop(record.id, None)
-        if record.divisions:
-            await self._queues.queue(record.rules.ruleset).cancel_flow(record.flow)
-            if run is None:
-                rounds = await self.competitions.rounds(record.id)
-                run = CompetitionRun(record, {}, rounds)
-            seeds = run.tell_seeds(all_of_them=True)
-            await self.competitions.note_rounds(record.id, seeds, epoch=epoch)
-        await self.competitions.settle(record.id)
-        self._log.info("competition settled", competition=record.id, state=record.state.value)
+        queue = self._queues.queue(record.rules.ruleset)
+        for each in record.spent:
+            await queue.cancel(each)
+        self._runs[competition] = run
 
     async def _note_departures(self, run: CompetitionRun) -> None:
         """Withdraw entrants whose bots were retired or suspended."""
         entrants = [each for each in run.record.entrants if each not in run.record.gone]
-        names = dict.fromkeys(each.partition("@")[0] for each in run.record.entrants)
-        self._bots |= await self._store.bots_named(names)
+        await self._specs.look_up(run.record)
         versions = {each.id: each for each in await self._store.versions(entrants)}
         for entrant in entrants:
-            bot, version = self._bots[entrant.partition("@")[0]], versions[entrant]
+            bot, version = self._specs.bots[entrant.partition("@")[0]], versions[entrant]
             if bot.state in _AWAY:
                 reason = bot.state.value
             elif version.state is VersionState.SUSPENDED:
@@ -198,37 +191,81 @@ class CompetitionRunner:
 
     # Results.
 
-    async def _follow(self, ruleset: str, runs: Sequence[CompetitionRun], epoch: int) -> None:
-        """Fold in the log's new entries."""
-        new: dict[str, list[CompetitionResult]] = {run.record.id: [] for run in runs}
-        after = last = min(run.cursor for run in runs)
+    async def _follow(
+        self, ruleset: str, ids: Sequence[str], progress: CompetitionProgress
+    ) -> None:
+        """Fold in the log's new entries in their order; an annulment takes out what came before."""
+        new: dict[str, list[CompetitionResult]] = {each: [] for each in ids}
+        after = last = min(self._runs[each].cursor for each in ids)
         async for entry in whole_log(self._queues.ladder(ruleset), self._archive, after=after):
             last = entry.sequence
             if isinstance(entry, LoggedResult):
-                for run in runs:
+                for each, found in new.items():
+                    run = self._runs[each]
                     result = run.result_of(entry) if entry.sequence > run.cursor else None
                     if result is not None:
-                        new[run.record.id].append(result)
-        for run in runs:
+                        found.append(result)
+            elif isinstance(entry, Annulled):
+                each = competition_of(entry.match_id) or ""
+                if each in new and entry.sequence > self._runs[each].cursor:
+                    await self._annul(self._runs[each], entry, new[each], progress)
+                    new[each] = []
+        for each, found in new.items():
+            run = self._runs[each]
             run.cursor = max(run.cursor, last)
-            if new[run.record.id] or run.cursor - run.record.cursor > _FAR:
-                await self._fold(run, new[run.record.id], epoch)
+            if found or run.cursor - run.record.cursor > _FAR:
+                await self._fold(run, found, progress)
 
     async def _fold(
-        self, run: CompetitionRun, results: Sequence[CompetitionResult], epoch: int
+        self,
+        run: CompetitionRun,
+        results: Sequence[CompetitionResult],
+        progress: CompetitionProgress,
     ) -> None:
-        folded = await self.competitions.fold(
-            run.record.id, results, cursor=run.cursor, epoch=epoch
-        )
-        if folded:
+        if await progress.fold(run.record.id, results, cursor=run.cursor):
             run.add(results)
             await asyncio.to_thread(run.plan)
-            await self.competitions.note_rounds(run.record.id, run.tell_seeds(), epoch=epoch)
+            await progress.note_rounds(run.record.id, run.tell_seeds())
+
+    async def _annul(
+        self,
+        run: CompetitionRun,
+        entry: Annulled,
+        before: Sequence[CompetitionResult],
+        progress: CompetitionProgress,
+    ) -> None:
+        """Take an annulled match out, after what was logged before; it is then played again."""
+        run.cursor = entry.sequence - 1
+        if before:
+            await self._fold(run, before, progress)
+        following = run.annulment(entry.match_id)
+        log = self._log.bind(competition=run.record.id, match=entry.match_id)
+        if following is None or following.played:
+            run.cursor = entry.sequence
+            log.warning("annulment not followed", played=following and following.played)
+            return
+        queue = self._queues.queue(run.record.rules.ruleset)
+        queued = [each for each in following.dropped if await queue.phase(each.id) is not None]
+        round_ = run.results[planned_id(entry.match_id)].round
+        spent = {each.id: Spent(run.round_of(each), annulled=False) for each in queued}
+        spent[entry.match_id] = Spent(round_, annulled=True)
+        if await progress.annul(
+            run.record.id, entry.match_id, following, spent=spent, cursor=entry.sequence
+        ):
+            log.info(
+                "annulment followed", reason=entry.reason, dropped=[each.id for each in queued]
+            )
+        # What was annulled before, by a scheduler that is no more, is read back, too.
+        await self._take_up(run.record.id, progress)
 
     # Matches.
 
     async def _drive(
-        self, run: CompetitionRun, flow: FlowCounts | None, epoch: int, slots: int
+        self,
+        run: CompetitionRun,
+        flow: FlowCounts | None,
+        progress: CompetitionProgress,
+        slots: int,
     ) -> int:
         record = run.record
         queue = self._queues.queue(record.rules.ruleset)
@@ -239,18 +276,19 @@ class CompetitionRunner:
         if flow is not None and flow.paused:
             await queue.resume(record.flow)
         if record.gone:
-            await self._pass_over(run, epoch)
+            await self._pass_over(run, progress)
         if run.is_finished:
-            await self._end(run, epoch)
+            if await self._endings.end(run, progress):
+                del self._runs[record.id]
             return 0
         tables = QUEUED_PER_SLOT * slots
         rotations = record.rules.rotations
         wanted = max(min(1, tables), tables // rotations)
         room = min(MOST_A_TICK, wanted - (flow.waiting if flow is not None else 0))
         matches = (match for match in run.left() if match.id not in run.scheduled)
-        return await self._queue(run, matches, room=room, epoch=epoch)
+        return await self._queue(run, matches, room=room, progress=progress)
 
-    async def _pass_over(self, run: CompetitionRun, epoch: int) -> None:
+    async def _pass_over(self, run: CompetitionRun, progress: CompetitionProgress) -> None:
         """Decide the matches of those who have left, again while that makes new ones known."""
         while True:
             off = [
@@ -261,8 +299,9 @@ class CompetitionRunner:
             ]
             if not off:
                 return
-            await self._fold(run, [run.walkover(match) for match in off], epoch)
-            if not run.results.keys() >= {match.id for match in off}:
+            decided = [run.walkover(match) for match in off]
+            await self._fold(run, decided, progress)
+            if not run.results.keys() >= {result.match_id for result in decided}:
                 return
 
     async def _is_off(self, run: CompetitionRun, match: PlannedMatch) -> bool:
@@ -277,40 +316,32 @@ class CompetitionRunner:
         if await queue.phase(match.id) is not None:
             return False
         run.scheduled.discard(match.id)
-        return not await self._stand_ins(run, match)
-
-    async def _stand_ins(self, run: CompetitionRun, match: PlannedMatch) -> dict[str, str]:
-        """Return house bots for those of a larger table who left; {} when it cannot be played."""
-        away = [each for each in match.entrants if each in run.record.gone]
-        if len(match.entrants) - len(away) < 2 or not away:
-            return {}
-        seated = {each.partition("@")[0] for each in match.entrants}
-        house = [
-            bot.active_version
-            for bot in await self._store.bots(ruleset=run.record.rules.ruleset)
-            if bot.house and bot.state is BotState.ACTIVE and bot.name not in seated
-        ]
-        return dict(zip(away, house, strict=False)) if len(house) >= len(away) else {}
+        return not await self._specs.stand_ins(run.record, match)
 
     async def _queue(
-        self, run: CompetitionRun, matches: Iterable[PlannedMatch], *, room: int, epoch: int
+        self,
+        run: CompetitionRun,
+        matches: Iterable[PlannedMatch],
+        *,
+        room: int,
+        progress: CompetitionProgress,
     ) -> int:
         """Queue as many matches as there is room for; return how many."""
         made = 0
         for match in matches:
             if made >= room:
                 break
-            spec = await self._spec(run, match)
+            spec = await self._specs.spec(run, match)
             begun = run.begin_rounds([run.round_of(match)])
-            await self.competitions.note_rounds(run.record.id, begun, epoch=epoch)
+            await progress.note_rounds(run.record.id, begun)
             answer = await self._queues.queue(spec.ruleset).enqueue(
                 spec,
                 flow_weight=run.record.rules.weight,
                 cap=self._cap(spec.ruleset),
-                epoch=epoch,
+                epoch=progress.epoch,
             )
             if answer is Enqueued.STALE_EPOCH:
-                raise StaleEpochError(f"epoch {epoch} is over")
+                raise StaleEpochError(f"epoch {progress.epoch} is over")
             if answer is Enqueued.FULL:
                 break
             run.scheduled.add(match.id)
@@ -318,29 +349,6 @@ class CompetitionRunner:
                 made += 1
                 self._log_match(spec, run.record)
         return made
-
-    async def _spec(self, run: CompetitionRun, match: PlannedMatch) -> MatchSpec:
-        rules = run.record.rules
-        stand_ins = await self._stand_ins(run, match) if run.record.gone else {}
-        entrants = tuple(stand_ins.get(each, each) for each in match.entrants)
-        return MatchSpec(
-            id=match.id,
-            ruleset=rules.ruleset,
-            flow=run.record.flow,
-            entrants=entrants,
-            boards=match.boards,
-            seed=run.record.round_seed(run.round_of(match)),
-            time_control=rules.time_control,
-            rated=rules.rated and not stand_ins and self._may_be_rated(entrants),
-            cost=match.boards * rules.rotations,
-            metadata={"round": str(match.round), "table": str(match.table)},
-        )
-
-    def _may_be_rated(self, entrants: Sequence[str]) -> bool:
-        """Return whether no two are of one owner, the arena's own bots excepted."""
-        bots = [self._bots[each.partition("@")[0]] for each in entrants]
-        owners = [bot.owner for bot in bots if not bot.house]
-        return len(set(owners)) == len(owners) and len({bot.name for bot in bots}) == len(bots)
 
     def _log_match(self, spec: MatchSpec, record: CompetitionRecord) -> None:
         self._log.info(
@@ -351,26 +359,3 @@ class CompetitionRunner:
             competition=record.id,
             commitment=spec.commitment,
         )
-
-    async def _end(self, run: CompetitionRun, epoch: int) -> None:
-        final = await asyncio.to_thread(ranking, run.record, run.results)
-        await self.competitions.note_rounds(
-            run.record.id, run.tell_seeds(all_of_them=True), epoch=epoch
-        )
-        await self._tell_owners(run.record, final)
-        try:
-            await self.competitions.end(run.record.id, final, epoch=epoch)
-        except PreconditionError:
-            return  # cancelled a moment ago; the next look settles it
-        self._log.info("competition ended", competition=run.record.id, first=final[0][0])
-        await self._settle(await self.competitions.get(run.record.id), epoch)
-
-    async def _tell_owners(self, record: CompetitionRecord, final: Sequence[Sequence[str]]) -> None:
-        """Put the places in line for the owners' webhooks, each at least once."""
-        for division in final:
-            for place, version in enumerate(division, start=1):
-                bot = version.partition("@")[0]
-                event = competition_event(
-                    competition=record.id, owner=self._bots[bot].owner, bot=bot, place=place
-                )
-                await self._webhooks.post(event)

@@ -2,14 +2,16 @@
 
 The keys of a competition carry its tag, ``{c:t-cup}:...``: ``meta`` (rules, state, divisions, how
 far the ladder's log is folded in), ``entries`` (who enters, before the start), ``gone`` (who left
-after it), ``results`` (by match) and ``rounds`` (commitments and seeds). A set names them all.
+after it), ``results`` (by match of the plan), ``spent`` (ids of matches that count no more),
+``rounds`` (commitments and seeds) and ``holds`` (matches that are being annulled, until when at the
+latest). A set names them all.
 """
 
 from __future__ import annotations
 
 import json
 import secrets
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from arena.competition_records import (
@@ -18,7 +20,9 @@ from arena.competition_records import (
     CompetitionRules,
     CompetitionState,
     Round,
+    Spent,
     competition_of,
+    planned_id,
     record_of,
 )
 from arena.competition_results import CompetitionResult
@@ -32,9 +36,6 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 _INDEX: Final = arena_key("competitions")
-_FOLDED: Final = 200
-"""Results folded in one step."""
-
 _OPEN: Final = (CompetitionState.DRAFT, CompetitionState.OPEN)
 _UNDER_WAY: Final = (CompetitionState.RUNNING, CompetitionState.PAUSED)
 
@@ -70,8 +71,8 @@ class CompetitionStore:
         self._redis = redis
         self._bound: dict[str, Transitions] = {}
 
-    async def _run(self, competition: str, name: str, *arguments: str | bytes | int) -> str | None:
-        """Run a transition; None when there is no such competition."""
+    async def run(self, competition: str, name: str, *arguments: str | bytes | int) -> str | None:
+        """Run a transition of a competition, ``competition_NAME``; None when there is none."""
         if competition not in self._bound:
             self._bound[competition] = Transitions(
                 self._redis, lambda part: competition_key(competition, part)
@@ -112,7 +113,7 @@ class CompetitionStore:
         # The index may name what does not exist yet, never the other way round.
         await self._redis.sadd(_INDEX, competition)
         pairs = [each for pair in fields.items() for each in pair]
-        return await self._run(competition, "create", *pairs) == "created"
+        return await self.run(competition, "create", *pairs) == "created"
 
     async def ids(self) -> list[str]:
         """Return the ids of all competitions, sorted."""
@@ -134,8 +135,9 @@ class CompetitionStore:
         pipe = self._redis.pipeline(transaction=False)
         pipe.hgetall(competition_key(competition, "meta"))
         pipe.hgetall(competition_key(competition, "gone"))
-        meta, gone = map(_texts, await pipe.execute())
-        return record_of(competition, meta, gone) if meta else None
+        pipe.hgetall(competition_key(competition, "spent"))
+        meta, gone, spent = map(_texts, await pipe.execute())
+        return record_of(competition, meta, gone, spent) if meta else None
 
     async def get(self, competition: str) -> CompetitionRecord:
         """Return a competition.
@@ -196,23 +198,19 @@ class CompetitionStore:
         competition = competition_of(match_id)
         if competition is None:
             return False
-        text = await self._redis.hget(competition_key(competition, "results"), match_id)
-        if text is None:
-            return await self._redis.exists(competition_key(competition, "meta")) == 1
-        key = CompetitionResult.from_json(match_id, text).round
+        pipe = self._redis.pipeline(transaction=True)
+        pipe.hget(competition_key(competition, "results"), planned_id(match_id))
+        pipe.hget(competition_key(competition, "spent"), match_id)
+        pipe.exists(competition_key(competition, "meta"))
+        text, spent, exists = await pipe.execute()
+        if spent is not None:
+            key = Spent.from_text(spent.decode()).round
+        elif text is not None:
+            key = CompetitionResult.from_json(match_id, text).round
+        else:
+            return bool(exists)
         found = (await self.rounds(competition)).get(key)
         return found is not None and not found.seed
-
-    async def require_annullable(self, match_id: str) -> None:
-        """Refuse to annul what a competition's standings would go on counting.
-
-        Raises:
-            PreconditionError: the match is of a competition that is under way or has ended.
-        """
-        competition = competition_of(match_id)
-        record = None if competition is None else await self.find(competition)
-        if record is not None:
-            record.require_annullable(match_id)
 
     # What operators and owners do.
 
@@ -225,7 +223,7 @@ class CompetitionStore:
         """
         record = await self.get(competition)
         states = _OPEN if as_operator else (CompetitionState.OPEN,)
-        answer = await self._run(competition, "enter", entry, record.rules.capacity, *states)
+        answer = await self.run(competition, "enter", entry, record.rules.capacity, *states)
         if answer == "full":
             raise PreconditionError(
                 f"{record.name} has all of its {record.rules.capacity} entrants", reason="FULL"
@@ -255,7 +253,7 @@ class CompetitionStore:
         version = next((v for v in record.entrants if bot in {v, v.partition("@")[0]}), "")
         if not version and record.state in _UNDER_WAY:
             raise NotFoundError(f"{bot} is not in {record.name}")
-        answer = await self._run(competition, "leave", bot, version or bot, reason)
+        answer = await self.run(competition, "leave", bot, version or bot, reason)
         if answer == "absent":
             raise NotFoundError(f"{bot} is not in {record.name}")
         if answer not in {"left", "withdrawn"}:
@@ -305,81 +303,39 @@ class CompetitionStore:
         cancelled = CompetitionState.CANCELLED
         await self._moved(competition, cancelled, states, fields={"ended": _now()})
 
-    async def _moved(  # noqa: PLR0913 -- one argument for each thing that may be checked or set
+    async def hold(self, competition: str, match_id: str, *, duration: timedelta) -> None:
+        """Keep a competition from ending while a match of it is being annulled.
+
+        Until the scheduler has followed the annulment, and for ``duration`` at most.
+        """
+        await self.run(competition, "hold", match_id, round(duration / timedelta(milliseconds=1)))
+
+    async def release(self, competition: str, match_id: str) -> None:
+        """Take back a `hold`: the match is not annulled."""
+        await self._redis.hdel(competition_key(competition, "holds"), match_id)
+
+    async def settle(self, competition: str) -> None:
+        """Note that nothing of a competition is in any queue."""
+        await self._redis.hset(competition_key(competition, "meta"), "settled", "1")
+
+    async def _moved(
         self,
         competition: str,
         to: CompetitionState,
         states: Iterable[CompetitionState],
         *,
         revision: str = "",
-        epoch: str = "",
         fields: Mapping[str, str] | None = None,
     ) -> str:
         pairs = [each for pair in (fields or {}).items() for each in pair]
         old = list(states)
-        answer = await self._run(competition, "move", epoch, revision, to, len(old), *old, *pairs)
+        answer = await self.run(competition, "move", "", revision, to, len(old), *old, *pairs)
         if answer is None:
             raise _none(competition)
-        if answer == "stale_epoch":
-            raise StaleEpochError(f"epoch {epoch} is over")
         if answer not in {"moved", "revised"}:
             name = competition.partition("-")[2]
             raise PreconditionError(f"{name} is {answer}; it cannot become {to}", reason="STATE")
         return answer
-
-    # What the active scheduler does.
-
-    async def fold(
-        self, competition: str, results: Sequence[CompetitionResult], *, cursor: int, epoch: int
-    ) -> bool:
-        """Note results for good, and how far the log is folded in; False when it is not running.
-
-        Raises:
-            StaleEpochError: another scheduler has become active.
-        """
-        starts = range(0, max(1, len(results)), _FOLDED)
-        for start in starts:
-            batch = results[start : start + _FOLDED]
-            pairs = [text for each in batch for text in (each.match_id, each.to_json())]
-            known = cursor if start == starts[-1] else 0
-            answer = await self._run(competition, "fold", epoch, known, *pairs)
-            if answer == "stale_epoch":
-                raise StaleEpochError(f"epoch {epoch} is over")
-            if answer != "folded":
-                return False
-        return True
-
-    async def note_rounds(
-        self, competition: str, rounds: Mapping[str, tuple[str, bytes | None]], *, epoch: int
-    ) -> None:
-        """Publish the commitments of rounds, and the seeds of those that have ended.
-
-        Args:
-            competition: whose.
-            rounds: commitment, and seed where it is to be told, by key.
-            epoch: of the scheduler.
-
-        Raises:
-            StaleEpochError: another scheduler has become active.
-        """
-        rows = [
-            text
-            for key, (commitment, seed) in rounds.items()
-            for text in (key, commitment, "-" if seed is None else seed.hex())
-        ]
-        if rows and await self._run(competition, "rounds", epoch, _now(), *rows) != "noted":
-            raise StaleEpochError(f"epoch {epoch} is over")
-
-    async def end(self, competition: str, ranking: Sequence[Sequence[str]], *, epoch: int) -> None:
-        """Note that all has been played, and who came where; raises as `fold` and `pause`."""
-        fields = {"ended": _now(), "ranking": json.dumps(ranking)}
-        states = (*_UNDER_WAY, CompetitionState.ENDED)
-        ended = CompetitionState.ENDED
-        await self._moved(competition, ended, states, epoch=str(epoch), fields=fields)
-
-    async def settle(self, competition: str) -> None:
-        """Note that nothing of a competition is in any queue."""
-        await self._redis.hset(competition_key(competition, "meta"), "settled", "1")
 
 
 def _beginning(divisions: Sequence[Sequence[str]], cursor: int) -> dict[str, str]:

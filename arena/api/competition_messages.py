@@ -148,13 +148,14 @@ def round_message(found: Round) -> competitions_pb2.Round:
 
 
 def match_message(
-    match: PlannedMatch, result: CompetitionResult | None
+    record: CompetitionRecord, match: PlannedMatch, result: CompetitionResult | None
 ) -> competitions_pb2.CompetitionMatch:
-    """Return a match of a competition."""
+    """Return a match of a competition's plan."""
     others = len(match.entrants) - 1
     places = range(len(match.entrants))
     return competitions_pb2.CompetitionMatch(
-        id=match.id,
+        id=record.playing(match.id),
+        annulled=record.annulled(match.id),
         round=match.round,
         table=match.table,
         versions=match.entrants,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from arena.competition_report import StandingsReport
     from arena.competition_results import CompetitionResult
 
-    _Known = tuple[tuple[str, int], list[StandingsReport], dict[str, CompetitionResult]]
+    _Known = tuple[tuple[str, int, int], list[StandingsReport], dict[str, CompetitionResult]]
 
 MOST_ENTRANTS: Final = 1024
 """Of a tournament that is forecast: the playing through takes time."""
@@ -108,7 +108,7 @@ class CompetitionCalls:
         more = len(matches) > start + size
         return competitions_pb2.ListCompetitionMatchesResponse(
             matches=[
-                match_message(match, results.get(match.id))
+                match_message(record, match, results.get(match.id))
                 for match in matches[start : start + size]
             ],
             next_page_token=pages.page_token(start + size, of=of) if more else "",
@@ -357,7 +357,8 @@ class CompetitionCalls:
         if not record.divisions:
             return [], {}
         # Anybody may ask, and what many results say takes time: once for each new result.
-        mark = (record.state.value, await self._competitions.played(record.id))
+        played = await self._competitions.played(record.id)
+        mark = (record.state.value, played, len(record.spent))
         known = self._known.get(record.id)
         if known is None or known[0] != mark:
             results = await self._competitions.results(record.id)

@@ -6,12 +6,12 @@ import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from arena import competition_annulment
 from arena.accounts import Scope
 from arena.api.finding import find, find_ended
 from arena.api.gate import call
 from arena.api.messages import dead_match, queue_message, worker_message
 from arena.errors import InputError, PreconditionError
-from arena.queue import rebuild
 from arena.queue.models import Phase
 from arena.queue.workers import Workers
 from arena.v1 import operations_pb2
@@ -41,18 +41,24 @@ class OperatorCalls:
     async def annul_match(
         self, request: operations_pb2.AnnulMatchRequest
     ) -> operations_pb2.AnnulMatchResponse:
-        """Take a match out of the ratings; not one that counts in a competition."""
+        """Take a match out of the ratings; its competition plays it again."""
         reason = sentence(request.reason)
         ruleset, _ = await find_ended(self._backend, request.match)
-        await self._backend.competitions.require_annullable(request.match)
-        annulled = await rebuild.annul(
-            self._backend.queues.ladder(ruleset),
+        competitions = self._backend.competitions
+        annulled = await competition_annulment.annul(
             request.match,
             reason=reason,
+            ladder=self._backend.queues.ladder(ruleset),
             archive=self._backend.archive,
+            competitions=competitions,
         )
         found = await find(self._backend, request.match)
-        return operations_pb2.AnnulMatchResponse(match=found.message, annulled=annulled)
+        again = await competition_annulment.played_again_as(
+            request.match, competitions=competitions
+        )
+        return operations_pb2.AnnulMatchResponse(
+            match=found.message, annulled=annulled, played_again_as=again
+        )
 
     @call(scope=Scope.OPERATOR)
     async def retry_match(

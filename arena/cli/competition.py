@@ -23,6 +23,7 @@ from arena.competition_records import (
     CompetitionRules,
     CompetitionState,
     Round,
+    planned_id,
 )
 from arena.competition_report import StandingsReport, reports
 from arena.competition_results import CompetitionResult
@@ -162,10 +163,25 @@ def _print(shown: Shown, *, cross: bool) -> None:
                 out.print(line, markup=False)
         for note in footnotes(report):
             out.print(note, markup=False)
-    for match, reason in shown.dead.items():
-        out.print(f"{match} was given up ({reason}); `arena queue retry {match}`", markup=False)
-    for version, reason in record.gone.items():
-        out.print(f"{version} left: {reason}", markup=False)
+    for note in _notes(shown):
+        out.print(note, markup=False)
+
+
+def _notes(shown: Shown) -> list[str]:
+    """Return what did not go as planned, a line each."""
+    record = shown.record
+    return [
+        *(
+            f"{match} was given up ({reason}); `arena queue retry {match}`"
+            for match, reason in shown.dead.items()
+        ),
+        *(
+            f"{match} was annulled; {record.playing(planned_id(match))} takes its place"
+            for match, spent in record.spent.items()
+            if spent.annulled
+        ),
+        *(f"{version} left: {reason}" for version, reason in record.gone.items()),
+    ]
 
 
 async def create_tournament(  # noqa: PLR0913 -- all that a tournament begins with

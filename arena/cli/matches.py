@@ -138,31 +138,41 @@ def annul(  # noqa: PLR0913 -- a command's options
 ) -> None:
     """Take a result out of the ratings; the ladder becomes what it would be without it.
 
-    Not a match that counts in the standings of a tournament or a league's season.
+    A tournament or a season that is under way plays the match again, under a new id and on new
+    boards, unless it has gone on from the result. What has ended stays as it is.
     """
 
-    async def question(arena: Arena) -> bool:
+    async def question(arena: Arena) -> tuple[bool, str]:
         # Both need the `server` extra.
+        from arena import competition_annulment  # noqa: PLC0415
         from arena.competition_store import CompetitionStore  # noqa: PLC0415
-        from arena.queue import rebuild  # noqa: PLC0415
 
+        competitions = CompetitionStore(arena.redis)
         for each in [await arena.ruleset(ruleset)] if ruleset else await arena.queues.rulesets():
             ladder = arena.queues.ladder(each)
             if await ladder.result(match_id) is not None or ruleset:
-                await CompetitionStore(arena.redis).require_annullable(match_id)
-                return await rebuild.annul(ladder, match_id, reason=reason, archive=arena.archive)
+                annulled = await competition_annulment.annul(
+                    match_id,
+                    reason=reason,
+                    ladder=ladder,
+                    archive=arena.archive,
+                    competitions=competitions,
+                )
+                return annulled, await competition_annulment.played_again_as(
+                    match_id, competitions=competitions
+                )
         raise NotFoundError(
             f"no match {match_id} is done; `arena matches` lists the latest, and an old one needs "
             "--ruleset"
         )
 
-    annulled = ask(question, data_dir=data_dir, redis_url=redis_url)
+    annulled, again = ask(question, data_dir=data_dir, redis_url=redis_url)
     if json:
-        print_json({"match": match_id, "annulled": annulled})
-    elif annulled:
-        out.print(f"{match_id} is annulled", markup=False)
+        print_json({"match": match_id, "annulled": annulled, "played_again_as": again or None})
     else:
-        out.print(f"{match_id} had been annulled before", markup=False)
+        what = "is annulled" if annulled else "had been annulled before"
+        replayed = f"; it is played again as {again}" if again else ""
+        out.print(f"{match_id} {what}{replayed}", markup=False)
     if not annulled:
         raise typer.Exit(EXIT_FAILED)
 

@@ -1,6 +1,7 @@
 """The values that every format speaks: a competition, its matches, its standings.
 
-A competition never changes, and results only accumulate; what to play next follows from the two.
+A competition never changes, and results accumulate; what to play next follows from the two. Only an
+annulment takes a result away: a Swiss then keeps the rounds that it had paired.
 Match ids are made from the competition's id and the place in its plan, so that the same place is
 the same match however often it is planned.
 """
@@ -73,6 +74,8 @@ class Competition:
         format: how it finds them.
         entrants: ids in the order of their seeding, the strongest first.
         options: the format's options.
+        paired: Swiss: the tables of the first rounds, by seed number from 0 in seat order, that
+            stay whatever the results say.
 
     Raises:
         InputError: too few entrants, one of them twice, or options the format cannot play.
@@ -82,6 +85,7 @@ class Competition:
     format: Format
     entrants: tuple[str, ...]
     options: Options = field(default_factory=Options)
+    paired: tuple[tuple[tuple[int, ...], ...], ...] = ()
 
     def __post_init__(self) -> None:
         size = self.options.table_size

@@ -55,25 +55,29 @@ class _State:
 
 
 def plan(competition: Competition, results: Results) -> Plan:
-    """Return all rounds up to the first with a result missing."""
+    """Return all rounds up to the first with a result missing, and those paired for good."""
     n, options = len(competition.entrants), competition.options
     length = options.rounds or max(1, (n - 1).bit_length())
-    history: tuple[_Round, ...] = ()
+    history: list[_Round] = []
     matches: list[PlannedMatch] = []
-    finished = False
-    while not finished:
-        planned = _planned(competition, len(history) + 1, _tables(competition, history))
+    byes: Counter[int] = Counter()
+    is_complete = True
+    for number in range(1, length + 1):
+        if not is_complete and number > len(competition.paired):
+            break
+        tables = _tables(competition, number, tuple(history))
+        planned = _planned(competition, number, tables)
         matches.extend(planned)
         played = tuple(filter(None, (result_of(match, results) for match in planned)))
-        if len(played) < len(planned):
-            break
-        history = (*history, played)
-        finished = len(history) == length
-    byes = _replay(competition, history).byes
+        if len(played) == len(planned):
+            byes.update(set(range(n)).difference(*tables))
+            history.append(played)
+        else:
+            is_complete = False
     worth = _BYE_POINTS[options.table_size]
     return Plan(
         matches=tuple(matches),
-        finished=finished,
+        finished=is_complete,
         byes={entrant: byes[e] * worth for e, entrant in enumerate(competition.entrants)},
     )
 
@@ -91,10 +95,19 @@ def _planned(competition: Competition, number: int, tables: Sequence[Table]) -> 
     ]
 
 
+def _tables(
+    competition: Competition, number: int, history: tuple[_Round, ...]
+) -> tuple[Table, ...]:
+    """Return the tables of a round, given all rounds before it unless it is paired for good."""
+    if number <= len(competition.paired):
+        return competition.paired[number - 1]
+    return _paired(competition, history)
+
+
 # Every step of a competition asks for all its rounds again; the pairing of hundreds takes a second.
 @lru_cache(maxsize=128)
-def _tables(competition: Competition, history: tuple[_Round, ...]) -> tuple[Table, ...]:
-    """Return the tables of the round after those played."""
+def _paired(competition: Competition, history: tuple[_Round, ...]) -> tuple[Table, ...]:
+    """Pair the round after those played."""
     state = _replay(competition, history)
     if competition.options.table_size == 4:
         return tuple(_seat_fours(state))
@@ -104,8 +117,8 @@ def _tables(competition: Competition, history: tuple[_Round, ...]) -> tuple[Tabl
 def _replay(competition: Competition, history: tuple[_Round, ...]) -> _State:
     n = len(competition.entrants)
     state = _State(points=[0.0] * n, byes=[0] * n)
-    for number, played in enumerate(history):
-        _score(state, _tables(competition, history[:number]), played)
+    for number, played in enumerate(history, start=1):
+        _score(state, _tables(competition, number, history[: number - 1]), played)
     return state
 
 

@@ -4,7 +4,7 @@ The rule: the live ratings, counts and bank are what replaying all log entries i
 gives, with the results of annulled matches left out.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -124,7 +124,12 @@ async def replay(ladder: Ladder, archive: ResultsArchive | None = None) -> Repor
 
 
 async def annul(
-    ladder: Ladder, match_id: str, *, reason: str, archive: ResultsArchive | None = None
+    ladder: Ladder,
+    match_id: str,
+    *,
+    reason: str,
+    archive: ResultsArchive | None = None,
+    check: Callable[[], Awaitable[None]] | None = None,
 ) -> bool:
     """Annul a match: log it, and make the ratings those that follow without the match.
 
@@ -136,6 +141,8 @@ async def annul(
         match_id: a match that is done.
         reason: the operator's sentence, shown with the match.
         archive: where the log's older part is.
+        check: raises where the match must not be annulled; nothing is logged between a check and
+            the annulment that follows it.
 
     Returns:
         False when the match had been annulled before.
@@ -154,7 +161,7 @@ async def annul(
         async for entry in whole_log(ladder, archive, after=live.sequence):
             if isinstance(entry, Annulled) and entry.target not in annulled:
                 # Another match was annulled meanwhile: what was replayed so far is no longer live.
-                return await annul(ladder, match_id, reason=reason, archive=archive)
+                return await annul(ladder, match_id, reason=reason, archive=archive, check=check)
             live.apply(entry)
             wanted.apply(entry)
         rerating = Rerating(
@@ -163,6 +170,8 @@ async def annul(
             _changed(live.ratings, wanted.ratings),
             _changed(live.games, {name: wanted.games.get(name, 0) for name in live.games}),
         )
+        if check is not None:
+            await check()
         answer = await ladder.annul(match_id, annulment, rerating)
         if answer != "moved":
             return answer == "annulled"

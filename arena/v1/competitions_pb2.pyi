@@ -416,7 +416,9 @@ class Round(_message.Message):
     SEED_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     id: _builtins.str
-    """`t-cup/3`."""
+    """`t-cup/3`; `t-cup/3x` for the boards that decide its ties, `t-cup/3/r3.t5.a2` for those of a
+    match that is played again.
+    """
     seed_commitment: _builtins.str
     """SHA-256 of its seed, hex, told when it began."""
     seed: _builtins.str
@@ -455,8 +457,9 @@ class CompetitionMatch(_message.Message):
     ENDED_FIELD_NUMBER: _builtins.int
     SCORES_FIELD_NUMBER: _builtins.int
     WALKOVER_FIELD_NUMBER: _builtins.int
+    ANNULLED_FIELD_NUMBER: _builtins.int
     id: _builtins.str
-    """Its id, as the matches' calls know it."""
+    """Its id, as the matches' calls know it; another one after an annulment, `t-cup.r2.t5.a2`."""
     round: _builtins.int
     """From 1."""
     table: _builtins.int
@@ -475,6 +478,10 @@ class CompetitionMatch(_message.Message):
     def scores(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
         """By entrant, once it has: the mean score against the others, 0 to 1."""
 
+    @_builtins.property
+    def annulled(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The ids under which it was played before and annulled, the first first."""
+
     def __init__(
         self,
         *,
@@ -486,10 +493,11 @@ class CompetitionMatch(_message.Message):
         ended: _builtins.bool = ...,
         scores: _abc.Iterable[_builtins.float] | None = ...,
         walkover: _builtins.bool = ...,
+        annulled: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["boards", b"boards", "ended", b"ended", "id", b"id", "round", b"round", "scores", b"scores", "table", b"table", "versions", b"versions", "walkover", b"walkover"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["annulled", b"annulled", "boards", b"boards", "ended", b"ended", "id", b"id", "round", b"round", "scores", b"scores", "table", b"table", "versions", b"versions", "walkover", b"walkover"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

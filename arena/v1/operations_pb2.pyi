@@ -23,7 +23,9 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class AnnulMatchRequest(_message.Message):
-    """Takes a match out of the ratings."""
+    """Takes a match out of the ratings, and out of a competition that is under way, which plays it
+    again. Refused as IN_COMPETITION when that has ended, or has gone on from the match's result.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -55,8 +57,11 @@ class AnnulMatchResponse(_message.Message):
 
     MATCH_FIELD_NUMBER: _builtins.int
     ANNULLED_FIELD_NUMBER: _builtins.int
+    PLAYED_AGAIN_AS_FIELD_NUMBER: _builtins.int
     annulled: _builtins.bool
     """Whether it had not been annulled before."""
+    played_again_as: _builtins.str
+    """The id under which its competition plays it again; empty when none does."""
     @_builtins.property
     def match(self) -> _matches_pb2.Match:
         """The match."""
@@ -66,10 +71,11 @@ class AnnulMatchResponse(_message.Message):
         *,
         match: _matches_pb2.Match | None = ...,
         annulled: _builtins.bool = ...,
+        played_again_as: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["annulled", b"annulled", "match", b"match"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["annulled", b"annulled", "match", b"match", "played_again_as", b"played_again_as"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -13,7 +13,6 @@ from redis.asyncio import Redis
 
 from arena.accounts import Scope
 from arena.competitions.model import Format
-from arena.errors import PreconditionError
 from arena.v1 import competitions_pb2 as pb
 from arena.v1 import operations_pb2
 from arena.v1.arena_pb2_grpc import ArenaServiceStub
@@ -134,40 +133,45 @@ async def test_who_may_do_what(arena: Arena, hall: Hall) -> None:
         assert code is grpc.StatusCode.NOT_FOUND
 
 
-async def test_a_match_that_counts_in_standings_is_not_annulled(arena: Arena, hall: Hall) -> None:
-    """Refused while its tournament is under way, granted once that is cancelled."""
+async def test_a_match_of_a_tournament_is_annulled_and_played_again(
+    arena: Arena, hall: Hall
+) -> None:
+    """While it is under way; the matches' list says under which ids. Ended, it refuses."""
     await hall.add_bots(BOTS)
     await hall.create(BOTS, Format.ROUND_ROBIN)
     await hall.tick()
     await hall.play(most=1)
     await hall.tick()
-    match = hall.played[0].id
     channel = grpc.aio.insecure_channel(f"127.0.0.1:{arena.port}")
     arena.channels.append(channel)
     await arena.backend.store.add_owner("op")
     operator = await arena.backend.accounts.create("op", scopes=frozenset({Scope.OPERATOR}))
     metadata = (("authorization", f"Bearer {operator.secret}"),)
     annul: Any = ArenaServiceStub(channel).AnnulMatch
-    request = operations_pb2.AnnulMatchRequest(match=match, reason="a test")
+    stranger = await login(arena)
+    listing = pb.ListCompetitionMatchesRequest(competition="t-cup")
+    before = (await stranger.ListCompetitionMatches(listing)).matches[0]
+    assert (before.id, before.ended) == ("t-cup.r1.t1", True)
+
+    request = operations_pb2.AnnulMatchRequest(match="t-cup.r1.t1", reason="a test")
+    answer = await annul(request, metadata=metadata)
+    assert (answer.annulled, answer.played_again_as) == (True, "t-cup.r1.t1.a2")
+    assert answer.match.annul_reason == "a test"
+    await hall.tick()
+    after = (await stranger.ListCompetitionMatches(listing)).matches[0]
+    assert (after.id, after.ended) == ("t-cup.r1.t1.a2", False)
+    answer = await annul(request, metadata=metadata)
+    assert (answer.annulled, answer.played_again_as) == (False, "t-cup.r1.t1.a2")
+
+    await hall.run()
+    ended = (await stranger.ListCompetitionMatches(listing)).matches[0]
+    assert (ended.id, ended.ended) == ("t-cup.r1.t1.a2", True)
+    assert list(ended.annulled) == ["t-cup.r1.t1"]
+    request.match = "t-cup.r1.t2"
     code, error = await refused(annul(request, metadata=metadata))
     assert code is grpc.StatusCode.FAILED_PRECONDITION
-    assert "cancel the competition first" in str(error)
     assert error.reason == "IN_COMPETITION"
-    result = await hall.queues.ladder("quasenbo").result(match)
-    assert result is not None
-    assert result.annulled is None
-    await hall.competitions.cancel("t-cup")
-    assert (await annul(request, metadata=metadata)).annulled
-
-
-async def test_an_ended_tournament_keeps_its_matches(hall: Hall) -> None:
-    """Its standings are final; a match of no competition may be annulled."""
-    await hall.add_bots(BOTS)
-    await hall.create(BOTS, Format.ROUND_ROBIN)
-    await hall.run()
-    with pytest.raises(PreconditionError, match="its standings are final"):
-        await hall.competitions.require_annullable(hall.played[-1].id)
-    await hall.competitions.require_annullable("ladder-000001")
+    assert "its standings are final" in str(error)
 
 
 async def test_a_league_is_created_called_and_paused(arena: Arena, hall: Hall) -> None:

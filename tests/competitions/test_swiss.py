@@ -1,11 +1,12 @@
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import pytest
 
-from arena.competitions.model import Format, PlannedMatch
+from arena.competitions.model import Format, PlannedMatch, PlayedMatch
 from arena.competitions.schedule import next_matches
 
 
@@ -154,3 +155,41 @@ def test_seats_of_four_are_balanced(playground: Any) -> None:
     sat = Counter((e, seat) for match in end.planned for seat, e in enumerate(match.entrants))
     assert len(sat) == 16 * 4
     assert max(sat.values()) <= 3
+
+
+def test_rounds_that_are_paired_stay_while_an_earlier_result_is_missing(playground: Any) -> None:
+    """They are planned as they stand; the round after them waits for every result."""
+    competition = playground.competition(Format.SWISS, 7, rounds=4)
+    results: dict[str, PlayedMatch] = {}
+    for _ in range(2):
+        for match in next_matches(competition, results).matches:
+            results[match.id] = playground.by_seed(match)
+    third = next_matches(competition, results)
+    seeds = {entrant: seed for seed, entrant in enumerate(competition.entrants)}
+    tables = [
+        tuple(
+            tuple(seeds[entrant] for entrant in match.entrants)
+            for match in third.planned
+            if match.round == number
+        )
+        for number in (1, 2, 3)
+    ]
+    fixed = replace(competition, paired=tuple(tables))
+    without = {match: result for match, result in results.items() if match != "cup.r1.t2"}
+    step = next_matches(fixed, without)
+    assert step.planned == third.planned
+    assert {match.id for match in step.matches} == {
+        "cup.r1.t2", *(match.id for match in third.matches)
+    }  # fmt: skip
+    first = {entrant for match in third.planned[:3] for entrant in match.entrants}
+    (sat_out,) = seeds.keys() - first
+    points = {line.entrant: line.points for line in step.standings}
+    before = {line.entrant: line.points for line in third.standings}
+    assert points[sat_out] == before[sat_out] - 1
+    for match in third.matches:
+        without[match.id] = playground.by_seed(match)
+    assert {match.id for match in next_matches(fixed, without).matches} == {"cup.r1.t2"}
+    again = next_matches(fixed, {**without, "cup.r1.t2": results["cup.r1.t2"]})
+    whole = {**results, **without}
+    assert again.matches == next_matches(competition, whole).matches
+    assert again.standings == next_matches(competition, whole).standings

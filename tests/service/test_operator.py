@@ -41,7 +41,7 @@ async def test_from_no_bot_to_an_annulled_match(service: Service) -> None:
     assert sum(shown["elo_changes"]) == pytest.approx(0)
 
     annulled = service.json("match", "annul", "ladder-000001", "--reason", "a test")
-    assert annulled == {"match": "ladder-000001", "annulled": True}
+    assert annulled == {"match": "ladder-000001", "annulled": True, "played_again_as": None}
     assert service.json("match", "show", "ladder-000001")["annulled"] == "a test"
     again = service.run("match", "annul", "ladder-000001", "--reason", "once more")
     assert again.returncode == 1
@@ -60,20 +60,25 @@ async def _done(queues: object, matches: int) -> bool:
     return await played(queues) >= matches  # type: ignore[arg-type]
 
 
-async def test_a_match_that_counts_in_standings_is_not_annulled(service: Service) -> None:
-    """The refusal says what to do instead, and a cancelled tournament's match is annulled."""
+async def test_a_match_of_a_tournament_is_annulled_and_played_again(service: Service) -> None:
+    """The answer says as what; a tournament that has ended refuses with exit code 2."""
     async with service.queues() as queues:
         hall = Hall(queues._redis)
         await hall.add_bots(["ada", "bob"])
         await hall.create(["ada", "bob"], Format.ROUND_ROBIN)
         await hall.tick()
         await hall.play(most=1)
-        annul = ("match", "annul", hall.played[0].id, "--reason", "a test")
-        refused = service.run(*annul)
+        annul = ("match", "annul", "t-cup.r1.t1", "--reason", "a test")
+        answer = service.run(*annul)
+        assert answer.returncode == 0, answer.stderr
+        assert "played again as t-cup.r1.t1.a2" in " ".join(answer.stdout.split())
+        await hall.tick()
+        shown = service.run("tournament", "show", "cup").stdout
+        assert "t-cup.r1.t1 was annulled; t-cup.r1.t1.a2 takes its place" in shown
+        await hall.run()
+        refused = service.run("match", "annul", "t-cup.r1.t1.a2", "--reason", "a test")
         assert refused.returncode == 2
-        assert "cancel the competition first" in " ".join(refused.stderr.split())
-        await hall.competitions.cancel("t-cup")
-        assert service.json(*annul)["annulled"]
+        assert "its standings are final" in " ".join(refused.stderr.split())
 
 
 async def test_a_ladder_that_was_tampered_with_is_found_out(service: Service) -> None:

@@ -1,0 +1,20 @@
+-- Ends a competition of which all has been played, unless a match of it is being annulled.
+-- USES: clock
+-- KEYS: meta holds
+-- ARGV: epoch, fields and values
+-- Returns: ended | held | stale_epoch | the state in which it does not end
+local meta = redis.call('HMGET', KEYS[1], 'state', 'epoch')
+if tonumber(ARGV[1]) < tonumber(meta[2] or 0) then
+  return 'stale_epoch'
+end
+if meta[1] ~= 'running' then
+  return meta[1] or ''
+end
+local now = now_ms()
+for _, deadline in ipairs(redis.call('HVALS', KEYS[2])) do
+  if tonumber(deadline) > now then
+    return 'held'
+  end
+end
+redis.call('HSET', KEYS[1], 'state', 'ended', unpack(ARGV, 2))
+return 'ended'
