@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import zstandard
 
 from arena.errors import InputError
-from referee.games.replay import Replay, dump, load
+from referee.errors import InvalidReplayError
+from referee.games.replay import FORMAT, Replay, dump, load
 
 SUFFIX = ".replay"
 MAX_BYTES = 256 << 20
@@ -31,7 +33,47 @@ def unpack(data: bytes) -> Replay:
         InvalidReplayError: the content is no replay, or was changed.
         InputError: the compressed data are damaged.
     """
-    return load(decompress(data))
+    content = decompress(data)
+    try:
+        return load(content)
+    except InvalidReplayError as error:
+        if error.where or error.__cause__ is None:
+            raise
+        raise InvalidReplayError(_sentence(content, error.__cause__)) from error
+
+
+def _sentence(content: bytes, cause: BaseException) -> str:
+    """Say what was read, for people, and what would be a replay."""
+    found = _kind(content)
+    if found is None:
+        why = str(cause)
+        if isinstance(cause, KeyError):
+            why = f"{cause} is missing"
+        elif isinstance(cause, json.JSONDecodeError):
+            why = f"its JSON goes wrong in line {cause.lineno}, column {cause.colno}"
+        return f"the replay was cut off or changed: {why}; fetch or play it again"
+    return (
+        f"this is not a replay but {found}; a replay is a file that `arena play` or `arena match "
+        "replay` wrote, or what `arena replay export` made of one"
+    )
+
+
+def _kind(content: bytes) -> str | None:
+    """Return what bytes that are no whole replay are; None for what is left of a replay."""
+    if not content:
+        return "an empty file"
+    try:
+        text = content.decode()
+        document = json.loads(text)
+    except UnicodeDecodeError:
+        return "neither compressed JSON nor text"
+    except (ValueError, RecursionError):
+        if text.startswith(f'{{"format":"{FORMAT}"'):
+            return None
+        return f"text that begins with {text.strip()[:40]!r}"
+    if isinstance(document, dict) and document.get("format") == FORMAT:
+        return None
+    return "JSON of another kind"
 
 
 def decompress(data: bytes) -> bytes:
@@ -45,10 +87,13 @@ def decompress(data: bytes) -> bytes:
     try:
         with zstandard.ZstdDecompressor().stream_reader(data) as reader:
             content = reader.read(MAX_BYTES + 1)
+        whole = zstandard.frame_content_size(data)
     except zstandard.ZstdError as error:
         raise InputError(f"the replay file is damaged: {error}") from error
     if len(content) > MAX_BYTES:
         raise InputError(f"the replay is larger than {MAX_BYTES} bytes")
+    if len(content) < whole:  # -1 where the frame does not say
+        raise InputError("the replay file is damaged: it was cut off; fetch or play it again")
     return content
 
 

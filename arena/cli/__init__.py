@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from arena.cli.console import EXIT_DONE, EXIT_FAILED, EXIT_INPUT, complain
 from arena.errors import ArenaError
@@ -49,6 +51,18 @@ MODULES = {
 """Each module of this package with the commands that it registers, in the order of the help."""
 
 
+class _Commands(TyperGroup):
+    """The top of the command line: what it says of a bad value is a sentence for people."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, and take the validator's own words off what it refuses."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
+
 def build(word: str) -> typer.Typer:
     """Return the command line with the one command that a word names, or with every command.
 
@@ -56,6 +70,7 @@ def build(word: str) -> typer.Typer:
     """
     app = typer.Typer(
         name="arena",
+        cls=_Commands,
         help="Play bots against each other, and run the arena where they are ranked.",
         no_args_is_help=True,
         add_completion=False,
