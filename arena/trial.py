@@ -289,7 +289,7 @@ async def _copy_of(bot: BotFolder) -> AsyncIterator[BotFolder]:
     # Builds run as another user.
     scratch = await asyncio.to_thread(Scratch, "build", readable=True)
     try:
-        copy = scratch.path / "bot"
+        copy = scratch.path / bot.name
         await asyncio.to_thread(shutil.copytree, bot.path, copy)
         yield replace(bot, path=copy)
     finally:

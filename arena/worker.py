@@ -306,7 +306,9 @@ class Worker:
     async def _commit(self, match: _Match, played: Played, log: Any) -> MatchEnd:
         """Archive, then commit until Redis has answered; the token makes repeats harmless."""
         lease, spec = match.lease, match.lease.spec
-        digest = await asyncio.to_thread(match_files.store, self._archive, spec, played)
+        digest = await asyncio.to_thread(
+            match_files.store, self._archive, spec, played, digests=match.digests
+        )
         result = match_result(played.replay, digest=digest, seconds=played.seconds)
         queue = self._queues.queue(spec.ruleset)
         reply = await until_answered(lambda: queue.commit(lease, result), limit=None)

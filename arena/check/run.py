@@ -88,13 +88,10 @@ async def check_folder(
     check = _Check(referee, options or CheckOptions(), told)
     scratch = await asyncio.to_thread(_workplace, folder)
     try:
-        copy = scratch.path / "bot"
-        if (
-            await check.reads(folder)
-            and await check.packs(folder, copy)
-            and await check.builds(copy)
-        ):
-            await check.plays(copy)
+        if await check.reads(folder):
+            copy = scratch.path / check.name
+            if await check.packs(folder, copy) and await check.builds(copy):
+                await check.plays(copy)
     finally:
         await asyncio.to_thread(scratch.remove)
     return check.report()
@@ -165,22 +162,24 @@ _TOGETHER: Final = _Games(parallel=_AT_ONCE, boards=_AT_ONCE, rotations=1)
 
 
 class _Check:
-    """The steps of one check."""
+    """The steps of one check.
+
+    Attributes:
+        name: of the bot; empty before bot.toml is read.
+    """
 
     def __init__(self, referee: Referee, options: CheckOptions, told: Told | None) -> None:
         self._referee = referee
         self._options = options
         self._told = told
         self._steps: list[Step] = []
-        self._name = ""
+        self.name = ""
         self._begun = time.monotonic()
         self._results: list[MatchResult] = []
 
     def report(self) -> CheckReport:
         """Return what was found."""
-        return CheckReport(
-            bot=self._name, tier=self._referee.sandbox.tier, steps=tuple(self._steps)
-        )
+        return CheckReport(bot=self.name, tier=self._referee.sandbox.tier, steps=tuple(self._steps))
 
     async def reads(self, folder: Path) -> bool:
         """Read bot.toml; return whether the check goes on."""
@@ -189,7 +188,7 @@ class _Check:
         except InvalidBotError as error:
             said = str(error).replace(f"{folder}/", "")
             return await self._note("bot.toml", Finding(StepState.FAIL, said, "correct bot.toml"))
-        self._name = bot.name
+        self.name = bot.name
         return await self._note("bot.toml", ok(f"{bot.name} plays {', '.join(bot.rulesets)}"))
 
     async def packs(self, folder: Path, copy: Path) -> bool:
@@ -240,7 +239,9 @@ class _Check:
         try:
             self._referee.sandbox.launch(command).give_up()
         except InvalidBotError as error:
-            return Finding(StepState.FAIL, str(error), "correct command in bot.toml")
+            # An upload lies in a folder that is named by what it holds.
+            said = str(error).replace(bot.path.name, bot.name)
+            return Finding(StepState.FAIL, said, "correct command in bot.toml")
         return ok(" ".join(bot.command))
 
     async def _many_games(self, bot: BotFolder) -> None:

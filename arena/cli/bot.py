@@ -95,20 +95,32 @@ def show_all(
 ) -> None:
     """List the bots of the arena."""
 
-    async def question(arena: Arena) -> list[Bot]:
+    async def question(arena: Arena) -> list[tuple[Bot, str]]:
         wanted = await arena.ruleset(ruleset) if ruleset else None
-        return await arena.store.bots(ruleset=wanted)
+        found = await arena.store.bots(ruleset=wanted)
+        return [(bot, await _state(arena, bot)) for bot in found]
 
     bots = ask(question, data_dir=data_dir, redis_url=redis_url)
     if json:
-        print_json({"bots": [_document(bot) for bot in bots]})
+        print_json({"bots": [{**_document(bot), "state": state} for bot, state in bots]})
         return
     table = Table(box=None, pad_edge=False)
     for heading in ("bot", "owner", "state", "version", "ladders"):
         table.add_column(heading)
-    for bot in bots:
-        table.add_row(bot.name, bot.owner, bot.state, bot.active_version, " ".join(bot.rulesets))
+    for bot, state in bots:
+        table.add_row(bot.name, bot.owner, state, bot.active_version, " ".join(bot.rulesets))
     out.print(table)
+
+
+async def _state(arena: Arena, bot: Bot) -> str:
+    """Return a bot's state; a pending one with nothing left to wait for is rejected."""
+    from arena.store import BotState, VersionState  # noqa: PLC0415 -- needs the `server` extra
+
+    if bot.state is BotState.PENDING:
+        states = {version.state for version in await arena.store.versions_of(bot.name)}
+        if states == {VersionState.REJECTED}:
+            return VersionState.REJECTED
+    return bot.state
 
 
 def suspend(

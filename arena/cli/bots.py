@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -11,6 +11,9 @@ from arena.cli.console import Json, out, print_json
 from arena.cli.remote import Server, calling, moment, pages, word
 from arena.cli.submit import show_step, show_verdict, version_document
 from arena.v1 import accounts_pb2, bots_pb2
+
+if TYPE_CHECKING:
+    from arena.client import Client
 
 BotName = Annotated[str, typer.Argument(metavar="BOT", help="The bot's name.")]
 
@@ -42,8 +45,9 @@ def bots(
             owner = identity.token.owner
         request = bots_pb2.ListBotsRequest(owner=owner, ruleset=ruleset)
         found = [bot for page in pages(client, client.stub.ListBots, request) for bot in page.bots]
+        states = [_state_now(client, bot) for bot in found]
     if json:
-        print_json({"bots": [_document(bot) for bot in found]})
+        print_json({"bots": [_document(*each) for each in zip(found, states, strict=True)]})
         return
     if not found:
         out.print("no bots yet; `arena new NAME` begins one, `arena submit DIR` brings it here")
@@ -51,11 +55,11 @@ def bots(
     table = Table(box=None, pad_edge=False)
     for heading in ("bot", "owner", "state", "version", "versions", "ladders"):
         table.add_column(heading, overflow="fold", no_wrap=heading in {"bot", "version"})
-    for bot in found:
+    for bot, state in zip(found, states, strict=True):
         table.add_row(
             bot.name,
             bot.owner,
-            word(bots_pb2.BotState, bot.state),
+            state,
             bot.active_version or "-",
             str(bot.version_count),
             " ".join(bot.rulesets),
@@ -121,11 +125,11 @@ def _show_version(version: bots_pb2.Version, *, json: bool) -> None:
 
 
 def _show_bot(answer: bots_pb2.GetBotResponse, *, json: bool) -> None:
-    bot = answer.bot
+    bot, state = answer.bot, _state(answer)
     if json:
         print_json(
             {
-                **_document(bot),
+                **_document(bot, state),
                 "versions": [version_document(version) for version in answer.versions],
                 "places": [
                     {
@@ -140,7 +144,6 @@ def _show_bot(answer: bots_pb2.GetBotResponse, *, json: bool) -> None:
         )
         return
     because = f": {bot.reason}" if bot.reason else ""
-    state = word(bots_pb2.BotState, bot.state)
     out.print(f"{bot.name} of {bot.owner} is {state}{because}", markup=False)
     for place in answer.places:
         where = f"place {place.place}" if place.place else "not on the ladder"
@@ -158,12 +161,28 @@ def _show_bot(answer: bots_pb2.GetBotResponse, *, json: bool) -> None:
         )
 
 
-def _document(bot: bots_pb2.Bot) -> dict[str, Any]:
+def _state_now(client: Client, bot: bots_pb2.Bot) -> str:
+    """Return a bot's state; what became of a pending one's versions is asked for."""
+    if bot.state != bots_pb2.BOT_STATE_PENDING:
+        return word(bots_pb2.BotState, bot.state)
+    return _state(client.ask(client.stub.GetBot, bots_pb2.GetBotRequest(bot=bot.name)))
+
+
+def _state(answer: bots_pb2.GetBotResponse) -> str:
+    """Return a bot's state; a pending one with nothing left to wait for is rejected."""
+    rejected = bots_pb2.VERSION_STATE_REJECTED
+    is_pending = answer.bot.state == bots_pb2.BOT_STATE_PENDING
+    if is_pending and {each.state for each in answer.versions} == {rejected}:
+        return word(bots_pb2.VersionState, rejected)
+    return word(bots_pb2.BotState, answer.bot.state)
+
+
+def _document(bot: bots_pb2.Bot, state: str = "") -> dict[str, Any]:
     return {
         "name": bot.name,
         "owner": bot.owner,
         "house": bot.house,
-        "state": word(bots_pb2.BotState, bot.state),
+        "state": state or word(bots_pb2.BotState, bot.state),
         "reason": bot.reason,
         "active_version": bot.active_version,
         "versions": bot.version_count,

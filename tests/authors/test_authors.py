@@ -54,10 +54,15 @@ def test_a_rejected_bot_is_told_the_step_the_reason_and_its_own_output(ada: Auth
     assert "| LookupError: no such card" in done.stdout
     assert "doomed@1 is rejected: " in done.stdout
     assert f"arena check {folder}" in done.stderr
+    (bot,) = [each for each in ada.json("bots")["bots"] if each["name"] == "doomed"]
+    assert bot["state"] == "rejected"
+    assert ada.arena("bot", "show", "doomed").stdout.startswith("doomed of ada is rejected\n")
     shown = ada.arena("bot", "show", "doomed@1")
     assert shown.returncode == 0
     assert "| LookupError: no such card" in shown.stdout
     assert "doomed@1" in ada.arena("bot", "show", "doomed").stdout
+    assert ada.arena("submit", ada.bot("doomed", CHATTY), "--no-watch").returncode == 0
+    assert ada.json("bot", "show", "doomed")["state"] in {"pending", "active"}
 
 
 def test_a_bot_may_be_submitted_without_waiting(ada: Author) -> None:

@@ -177,8 +177,11 @@ def test_every_reason_has_words(reason: ForfeitReason) -> None:
 
 
 def test_a_sentence_that_the_replay_lacks_comes_from_the_log(tmp_path: Path) -> None:
-    """The archived replay quotes nothing of a bot; its process's log does, and no other one."""
-    fallen = (forfeit(ForfeitReason.CRASH, "exit code 3,\n12 MiB"),)
+    """The archived replay quotes nothing of a bot; its process's log does, and no other one.
+
+    There the bot's folder, which the arena names by what it holds, has the bot's name.
+    """
+    fallen = (forfeit(ForfeitReason.CRASH, f"exit code 3,\n12 MiB in {'a' * 64}/bot.toml"),)
     replay = make_replay("quasenbo", play_game("quasenbo", forfeits=fallen))
     report = ExitReport(code=0, stopped=False, peak_memory=0, cpu_seconds=0.0)
     records = [
@@ -199,7 +202,7 @@ def test_a_sentence_that_the_replay_lacks_comes_from_the_log(tmp_path: Path) -> 
         rated=True,
         cost=1,
     )
-    store(archive, spec, MatchResult(replay, tuple(records), 1.0))
+    store(archive, spec, MatchResult(replay, tuple(records), 1.0), digests=("a" * 64, "b" * 64))
     (file,) = (tmp_path / "archive" / "replays").rglob("*.replay*")
     public = replay_files.read(file)
     assert public.games[0].forfeits == (replace(fallen[0], detail=""),)
@@ -210,7 +213,9 @@ def test_a_sentence_that_the_replay_lacks_comes_from_the_log(tmp_path: Path) -> 
     assert "t0-e0" in file.name
     text = replay_files.decompress(file.read_bytes()).decode()
     log = ProcessLog.parse(text, table=0, entrant=0)
-    assert MatchLog(public, [log]).game(0).forfeits == (f"{told}: exit code 3, 12 MiB",)
+    assert MatchLog(public, [log]).game(0).forfeits == (
+        f"{told}: exit code 3, 12 MiB in greedy/bot.toml",
+    )
 
 
 def test_the_last_lines_count_likewise_games() -> None:

@@ -119,6 +119,27 @@ async def test_a_rejected_version_stays_rejected(line: Line) -> None:
     assert line.archive.usage()["bots"].files == 0
 
 
+@pytest.mark.parametrize(
+    ("command", "lines", "step"),
+    [
+        ('["no-such-program"]', (), "command"),
+        ('["./none.sh"]', (), "command"),
+        ("", ('build = ["no-such-program"]',), "build"),
+    ],
+)
+async def test_a_command_that_is_not_there_is_told_by_the_bots_name(
+    command: str, lines: tuple[str, ...], step: str, line: Line
+) -> None:
+    """The author never hears of the folders of the arena, which are named by what they hold."""
+    async with line.running():
+        version = await line.tried(line.bot(HONEST, *lines, command=command))
+    assert version.state is VersionState.REJECTED
+    assert version.reason.startswith(f"{step}: ")
+    named = "none.sh in it is not" if "none.sh" in command else "'no-such-program' of it/bot.toml"
+    assert named in version.reason
+    assert version.digest not in version.reason
+
+
 async def test_a_version_that_finishes_late_does_not_replace_a_newer_one(line: Line) -> None:
     """Only what is newer than all that was active becomes active."""
     await line.submit(line.bot())

@@ -1,0 +1,53 @@
+"""What an operator sees of a version that was rejected, and does about it."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from arena.store import Store
+from arena.uploads import pack_folder
+from arena.versions import Submissions
+from referee.match.bot_folder import load_bot_folder
+from tests.service_kit import Service, eventually, make_bot
+
+pytestmark = pytest.mark.redis
+
+
+async def submitted(service: Service, folder: Path, *, owner: str = "ann") -> str:
+    """Put a folder in line as the API does; return the version."""
+    async with service.queues() as queues:
+        redis = queues._redis
+        store = Store(redis, service.archive(), load=load_bot_folder)
+        await store.add_owner(owner)
+        submissions = Submissions(redis, store, service.archive(), load=load_bot_folder)
+        upload = io.BytesIO(pack_folder(folder))
+        return (await submissions.store_upload(upload, owner=owner)).version.id
+
+
+def state_of(service: Service, bot: str) -> str:
+    """What the list of bots says of one."""
+    (found,) = [each for each in service.json("bot", "list")["bots"] if each["name"] == bot]
+    return str(found["state"])
+
+
+async def test_a_bot_whose_versions_were_all_rejected_is_listed_so(
+    service: Service, tmp_path: Path
+) -> None:
+    """Until another one waits to be tried."""
+    folder = make_bot(tmp_path, "doomed")
+    (folder / "bot.py").write_text("raise SystemExit('no model')\n")
+    await submitted(service, folder)
+    assert state_of(service, "doomed") == "pending"
+    pipeline = service.start("pipeline", ARENA_ALLOW_UNSANDBOXED_BOTS="true")
+
+    async def is_rejected() -> bool:
+        return state_of(service, "doomed") == "rejected"
+
+    await eventually(is_rejected)
+    pipeline.terminate()
+    assert pipeline.wait(60) == 0
+    assert "rejected" in service.run("bot", "list").stdout
+    (folder / "bot.py").write_text("raise SystemExit('still no model')\n")
+    await submitted(service, folder)
+    assert state_of(service, "doomed") == "pending"
