@@ -45,6 +45,7 @@ def competition_document(
         "started_time": record.started_time and record.started_time.isoformat(),
         "ended_time": record.ended_time and record.ended_time.isoformat(),
         "gone": dict(record.gone),
+        "note": record.note,
         "divisions": [_division(record, each, results) for each in reports],
         "rounds": [
             {"round": each.key, "commitment": each.commitment, "seed": each.seed}

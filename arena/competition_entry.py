@@ -18,7 +18,7 @@ from arena.ratings.elo import START
 from arena.store import BotState, VersionState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from arena.competition_store import CompetitionStore
     from arena.queue.queues import Queues
@@ -111,7 +111,7 @@ async def create(  # noqa: PLR0913 -- all that a tournament begins with
     seed: bytes | None = None,
     is_open: bool = False,
 ) -> CompetitionRecord:
-    """Create a tournament and enter bots.
+    """Create a tournament and enter bots, all in one step.
 
     Args:
         competition: ``t-NAME``.
@@ -124,20 +124,53 @@ async def create(  # noqa: PLR0913 -- all that a tournament begins with
 
     Raises:
         InputError: no possible name, no such bot, or one that cannot play.
-        PreconditionError: there is a tournament of this name.
+        PreconditionError: there is a tournament of this name, or more enter than may.
     """
-    name = checked_name(competition.partition("-")[2])
-    wanted = list(dict.fromkeys(entries))
-    for entry in wanted:
-        await check_entry(entry, rules, store)
+    wanted = await _checked(competition, rules, entries, store=store)
     state = CompetitionState.OPEN if is_open else CompetitionState.DRAFT
-    if not await competitions.create(competition, rules, state=state, seed=seed):
-        raise PreconditionError(
-            f"there is a tournament {name}; choose another name", reason="NAME_TAKEN"
-        )
-    for entry in wanted:
-        await competitions.enter(competition, entry, as_operator=True)
+    if not await competitions.create(competition, rules, state=state, seed=seed, entries=wanted):
+        raise _taken(competition)
     return await competitions.get(competition)
+
+
+async def create_started(  # noqa: PLR0913 -- all that a tournament begins with
+    competition: str,
+    rules: CompetitionRules,
+    entries: Iterable[str],
+    *,
+    competitions: CompetitionStore,
+    store: Store,
+    queues: Queues,
+    seed: bytes | None = None,
+) -> tuple[CompetitionRecord, Frozen]:
+    """Create a tournament that has started, or none at all when it cannot start.
+
+    Args:
+        competition: ``t-NAME``.
+        rules: what is played.
+        entries: bots and versions.
+        competitions: where it goes.
+        store: the registry.
+        queues: its ladder is opened, if nobody did before.
+        seed: 32 bytes that the rounds' seeds follow from; None for random ones.
+
+    Raises:
+        InputError, PreconditionError: as `create` and `start`.
+    """
+    wanted = await _checked(competition, rules, entries, store=store)
+    frozen = await _settled(competition, rules, wanted, store=store, queues=queues)
+    cursor = await _cursor(rules, queues)
+    if not await competitions.create(
+        competition,
+        rules,
+        state=CompetitionState.RUNNING,
+        seed=seed,
+        entries=wanted,
+        divisions=[frozen.versions],
+        cursor=cursor,
+    ):
+        raise _taken(competition)
+    return await competitions.get(competition), frozen
 
 
 async def start(
@@ -158,16 +191,66 @@ async def start(
     for _ in range(_TRIES):
         record = await competitions.get(competition)
         entries, revision = await competitions.entries_and_revision(competition)
-        frozen = await freeze(entries, record.rules, store=store, queues=queues)
-        try:
-            Competition(competition, record.rules.format, frozen.versions, record.rules.options)
-        except InputError as error:
-            away = "".join(f"; left out {entry}: {why}" for entry, why in frozen.left_out.items())
-            raise InputError(f"{record.name} cannot start: {error}{away}") from error
-        await queues.open(record.rules.ruleset)
-        ends = await queues.ladder(record.rules.ruleset).ends()
+        frozen = await _settled(competition, record.rules, entries, store=store, queues=queues)
+        cursor = await _cursor(record.rules, queues)
         if await competitions.start(
-            competition, [frozen.versions], cursor=ends.sequence, revision=revision
+            competition, [frozen.versions], cursor=cursor, revision=revision
         ):
             return await competitions.get(competition), frozen
     raise ArenaError(f"the entries of {competition} change too fast to start it")
+
+
+async def _checked(
+    competition: str, rules: CompetitionRules, entries: Iterable[str], *, store: Store
+) -> list[str]:
+    """Return who enters, each once, when all may."""
+    name = checked_name(competition.partition("-")[2])
+    wanted = list(dict.fromkeys(entries))
+    for entry in wanted:
+        await check_entry(entry, rules, store)
+    require_room(name, rules, wanted)
+    return wanted
+
+
+def require_room(name: str, rules: CompetitionRules, entries: Collection[str]) -> None:
+    """Refuse more entries than there may be.
+
+    Raises:
+        PreconditionError: there are more.
+    """
+    if 0 < rules.capacity < len(entries):
+        raise PreconditionError(
+            f"{name} takes {rules.capacity} entrants at most, not {len(entries)}", reason="FULL"
+        )
+
+
+async def _settled(
+    competition: str,
+    rules: CompetitionRules,
+    entries: Iterable[str],
+    *,
+    store: Store,
+    queues: Queues,
+) -> Frozen:
+    """Return the entrants as they are now, when the format can be played by them."""
+    frozen = await freeze(entries, rules, store=store, queues=queues)
+    try:
+        Competition(competition, rules.format, frozen.versions, rules.options)
+    except InputError as error:
+        name = competition.partition("-")[2]
+        away = "".join(f"; left out {entry}: {why}" for entry, why in frozen.left_out.items())
+        raise InputError(f"{name} cannot start: {error}{away}") from error
+    return frozen
+
+
+async def _cursor(rules: CompetitionRules, queues: Queues) -> int:
+    """Open the ladder, and return where its log ends."""
+    await queues.open(rules.ruleset)
+    return (await queues.ladder(rules.ruleset).ends()).sequence
+
+
+def _taken(competition: str) -> PreconditionError:
+    name = competition.partition("-")[2]
+    return PreconditionError(
+        f"there is a tournament {name}; choose another name", reason="NAME_TAKEN"
+    )

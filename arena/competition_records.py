@@ -166,6 +166,7 @@ class CompetitionRecord:
         paired: of a Swiss that a match was annulled of, the rounds that stay; see `Competition`.
         created_time, started_time, ended_time: UTC; None for what has not happened yet.
         ranking: version ids by division, the best first; () before the end.
+        note: in a sentence, what was decided about the entrants when it began.
     """
 
     id: str
@@ -182,6 +183,7 @@ class CompetitionRecord:
     started_time: datetime | None = None
     ended_time: datetime | None = None
     ranking: tuple[tuple[str, ...], ...] = ()
+    note: str = ""
 
     @property
     def name(self) -> str:
@@ -315,6 +317,7 @@ def record_of(
         paired=tuple(tuple(map(tuple, tables)) for tables in json.loads(meta.get("paired", "[]"))),
         created_time=datetime.fromisoformat(meta["created"]),
         ranking=_lists(meta.get("ranking", "[]")),
+        note=meta.get("note", ""),
         **times,
     )
 

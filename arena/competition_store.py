@@ -89,8 +89,10 @@ class CompetitionStore:
         *,
         state: CompetitionState = CompetitionState.DRAFT,
         seed: bytes | None = None,
+        entries: Sequence[str] = (),
         divisions: Sequence[Sequence[str]] = (),
         cursor: int = 0,
+        note: str = "",
     ) -> bool:
         """Create a competition; False when there is one of this id, which stays as it is.
 
@@ -99,8 +101,10 @@ class CompetitionStore:
             rules: what is played.
             state: draft, open, or running with its divisions.
             seed: 32 bytes that the rounds' seeds follow from; None for random ones.
+            entries: who enters, bots or versions, each once; no more than the rules allow.
             divisions: version ids, for one that is running at once.
             cursor: of a running one: the ladder's sequence before any of its matches.
+            note: of a running one: what was decided about its entrants, in a sentence.
         """
         fields: dict[str, str] = {
             "rules": rules.to_json(),
@@ -109,11 +113,11 @@ class CompetitionStore:
             "created": _now(),
         }
         if divisions:
-            fields |= _beginning(divisions, cursor)
+            fields |= {**_beginning(divisions, cursor), "note": note}
         # The index may name what does not exist yet, never the other way round.
         await self._redis.sadd(_INDEX, competition)
         pairs = [each for pair in fields.items() for each in pair]
-        return await self.run(competition, "create", *pairs) == "created"
+        return await self.run(competition, "create", len(entries), *entries, *pairs) == "created"
 
     async def ids(self) -> list[str]:
         """Return the ids of all competitions, sorted."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.competition_entry import check_entry
+from arena.competition_entry import check_entry, require_room
 from arena.competition_records import CompetitionState
 from arena.competition_store import checked_name
 from arena.errors import PreconditionError
+from arena.leagues import checked_bot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +29,7 @@ async def found(  # noqa: PLR0913 -- all that a league begins with
     store: Store,
     seed: bytes | None = None,
 ) -> LeagueRecord:
-    """Create a league and enter bots.
+    """Create a league and enter bots, all in one step.
 
     Args:
         league: ``l-NAME``.
@@ -40,18 +41,18 @@ async def found(  # noqa: PLR0913 -- all that a league begins with
 
     Raises:
         InputError: no possible name, no such bot, or one that cannot play.
-        PreconditionError: there is a league of this name.
+        PreconditionError: there is a league of this name, or more enter than may.
     """
     name = checked_name(league.partition("-")[2])
     wanted = list(dict.fromkeys(bots))
     for bot in wanted:
+        checked_bot(bot)
         await check_entry(bot, rules.matches, store)
-    if not await leagues.create(league, rules, seed=seed):
+    require_room(name, rules.matches, wanted)
+    if not await leagues.create(league, rules, seed=seed, entries=wanted):
         raise PreconditionError(
             f"there is a league {name}; choose another name", reason="NAME_TAKEN"
         )
-    for bot in wanted:
-        await leagues.enter(league, bot)
     return await leagues.get(league)
 
 

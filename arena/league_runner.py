@@ -77,67 +77,95 @@ class LeagueRunner:
         self, league: LeagueRecord, last: CompetitionRecord | None, epoch: int
     ) -> None:
         """Create the season, then count it; whoever follows in between finds it and counts it."""
-        number, note = league.season + 1, ""
-        rules = league.rules.matches
-        season = league.season_id(number)
-        if await self._competitions.find(season) is None:
-            entries = await self._leagues.entries(league.id)
-            frozen = await freeze(entries, rules, store=self._store, queues=self._queues)
-            divisions = _divisions(league, last, frozen)
-            try:
-                formats.season(league.id, number, divisions, options=rules.options)
-            except InputError as error:
-                number, note = league.season, f"season {number} could not begin: {error}"
-                self._log.warning("season not begun", league=league.id, reason=str(error))
-            else:
-                await self._queues.open(rules.ruleset)
-                ends = await self._queues.ladder(rules.ruleset).ends()
-                await self._competitions.create(
-                    season,
-                    rules,
-                    state=CompetitionState.RUNNING,
-                    seed=hmac.digest(league.seed, str(number).encode(), hashlib.sha256),
-                    divisions=divisions,
-                    cursor=ends.sequence,
-                )
-                self._log.info("season began", season=season, left_out=frozen.left_out)
+        number = league.season + 1
+        note = ""
+        if await self._competitions.find(league.season_id(number)) is None:
+            note = await self._create(league, last, number)
+        if note:
+            await self._wait(league, f"season {number} could not begin: {note}", epoch)
+            return
+        schedule, now = league.rules.schedule, self.clock()
+        due = None
+        if schedule != BY_HAND:
+            due = now if schedule == AT_ONCE else next_start(schedule, after=now)
+        await self._leagues.advance(league.id, season=number, next_time=due, note="", epoch=epoch)
+
+    async def _wait(self, league: LeagueRecord, note: str, epoch: int) -> None:
+        """Note why a season did not begin, and when it is tried again."""
+        if note == league.note and not league.called:
+            return
+        self._log.warning("season not begun", league=league.id, reason=note)
+        schedule = league.rules.schedule
+        due = None
+        if schedule == AT_ONCE:
+            due = league.next_time
+        elif schedule != BY_HAND:
+            due = next_start(schedule, after=self.clock())
         await self._leagues.advance(
-            league.id, season=number, next_time=self._after(league, note), note=note, epoch=epoch
+            league.id, season=league.season, next_time=due, note=note, epoch=epoch
         )
 
-    def _after(self, league: LeagueRecord, note: str) -> datetime | None:
-        """Return when the season after the one that has begun is due."""
-        schedule = league.rules.schedule
-        if schedule == BY_HAND or (schedule == AT_ONCE and note):
-            return None
-        now = self.clock()
-        return now if schedule == AT_ONCE else next_start(schedule, after=now)
+    async def _create(
+        self, league: LeagueRecord, last: CompetitionRecord | None, number: int
+    ) -> str:
+        """Create a season; return why that cannot be, "" when it is done."""
+        season = league.season_id(number)
+        rules = league.rules.matches
+        entries = await self._leagues.entries(league.id)
+        frozen = await freeze(entries, rules, store=self._store, queues=self._queues)
+        if len(frozen.versions) < league.wanted:
+            return f"it takes {league.wanted} bots, and {len(frozen.versions)} can play"
+        divisions, note = _divisions(league, last, frozen)
+        try:
+            formats.season(league.id, number, divisions, options=rules.options)
+        except InputError as error:
+            return str(error)
+        await self._queues.open(rules.ruleset)
+        ends = await self._queues.ladder(rules.ruleset).ends()
+        away = [f"{entry} is left out: {why}" for entry, why in frozen.left_out.items()]
+        await self._competitions.create(
+            season,
+            rules,
+            state=CompetitionState.RUNNING,
+            seed=hmac.digest(league.seed, str(number).encode(), hashlib.sha256),
+            divisions=divisions,
+            cursor=ends.sequence,
+            note="; ".join([*([note] if note else []), *away]),
+        )
+        self._log.info("season began", season=season, left_out=frozen.left_out)
+        return ""
 
 
 def _divisions(
     league: LeagueRecord, last: CompetitionRecord | None, frozen: Frozen
-) -> list[list[str]]:
-    """Return the versions of the next season by division, the strongest first."""
+) -> tuple[list[list[str]], str]:
+    """Return the versions of the next season by division, the strongest first.
+
+    Beside them, in a sentence, what was changed for their sizes' sake.
+    """
     version_of = {version.partition("@")[0]: version for version in frozen.versions}
     bots = list(version_of)
+    table_size = league.rules.matches.options.table_size
     if last is None:
         size = league.rules.division
+        before = cut = formats.divisions(bots)
         if size and bots:
+            before = [bots[at : at + size] for at in range(0, len(bots), size)]
             # What does not fill a division joins the last one.
-            count = max(1, len(bots) // size)
-            cut = [bots[at * size : (at + 1) * size] for at in range(count)]
-            cut[-1] = bots[(count - 1) * size :]
-        else:
-            cut = formats.divisions(bots)
+            full = max(1, len(bots) // size)
+            cut = [*before[: full - 1], bots[(full - 1) * size :]]
     else:
         # A season that was cancelled has no ranking: everybody stays where they were.
         ranked = last.ranking or last.divisions
-        before = [[version.partition("@")[0] for version in division] for division in ranked]
-        known = {bot for division in before for bot in division}
-        cut = formats.next_divisions(
-            before,
+        old = [[version.partition("@")[0] for version in division] for division in ranked]
+        known = {bot for division in old for bot in division}
+        before = formats.moved(
+            old,
             moves=league.rules.moves if last.ranking else 0,
             leavers=known - version_of.keys(),
             newcomers=[bot for bot in bots if bot not in known],
         )
-    return [[version_of[bot] for bot in division] for division in cut]
+        cut = formats.levelled(before, table_size=table_size)
+    return [[version_of[bot] for bot in division] for division in cut], formats.levelling(
+        before, cut
+    )

@@ -19,12 +19,15 @@ from arena.queue.keys import arena_key
 from arena.transitions import Transitions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from redis.asyncio import Redis
 
 AT_ONCE: Final = "at once"
-"""The schedule of a league whose next season begins when the last one has ended."""
+"""The schedule of a league whose next season begins when the last one has ended.
+
+The first begins as soon as as many have entered as a division shall have, if that was said.
+"""
 
 BY_HAND: Final = ""
 """The schedule of a league whose seasons an operator begins."""
@@ -67,6 +70,20 @@ class LeagueRules:
             next_start(self.schedule, after=datetime.now(UTC))
 
 
+def checked_bot(entry: str) -> str:
+    """Return an entry that a league may have.
+
+    Raises:
+        InputError: it is a version.
+    """
+    if "@" in entry:
+        raise InputError(
+            f"{entry} is a version; bots enter a league, {entry.partition('@')[0]}, each season "
+            "with the version that is active then"
+        )
+    return entry
+
+
 def next_start(schedule: str, *, after: datetime) -> datetime:
     """Return when a cron expression fires next.
 
@@ -98,7 +115,8 @@ class LeagueRecord:
         rules: what was decided at its creation.
         seed: 32 bytes that all seasons' seeds follow from; never told.
         season: the number of the last one that has begun; 0 before the first.
-        next_time: when the next one is due, UTC; None when nobody has said so.
+        next_time: when the next one is due, UTC; None when nobody has said so, or none will come.
+        called: whether an operator has called for it.
         note: in a sentence, why a season that was due did not begin.
         created_time: UTC.
     """
@@ -109,6 +127,7 @@ class LeagueRecord:
     seed: bytes = field(repr=False)
     season: int
     next_time: datetime | None
+    called: bool
     note: str
     created_time: datetime
 
@@ -116,6 +135,14 @@ class LeagueRecord:
     def name(self) -> str:
         """What people call it."""
         return self.id.partition("-")[2]
+
+    @property
+    def wanted(self) -> int:
+        """How many bots the next season takes; the first of its own accord a whole division."""
+        least = self.rules.matches.options.table_size
+        if self.rules.schedule == AT_ONCE and not self.season and not self.called:
+            return max(least, self.rules.division)
+        return least
 
     def season_id(self, number: int | None = None) -> str:
         """Return the competition that a season is, the latest by default."""
@@ -137,13 +164,21 @@ class LeagueStore:
         answer = await transitions.run(f"competition_{name}", *arguments)
         return None if answer is None else answer.decode()
 
-    async def create(self, league: str, rules: LeagueRules, *, seed: bytes | None = None) -> bool:
+    async def create(
+        self,
+        league: str,
+        rules: LeagueRules,
+        *,
+        seed: bytes | None = None,
+        entries: Sequence[str] = (),
+    ) -> bool:
         """Create a league; False when there is one of this id, which stays as it is.
 
         Args:
             league: ``l-NAME``.
             rules: what is played.
             seed: 32 bytes that the seasons' seeds follow from; None for random ones.
+            entries: the bots that enter, each once; no more than the rules allow.
         """
         now = datetime.now(UTC)
         values = {
@@ -156,11 +191,12 @@ class LeagueStore:
             "seed": (secrets.token_bytes(32) if seed is None else seed).hex(),
             "created": now.isoformat(timespec="seconds"),
         }
-        if rules.schedule not in {AT_ONCE, BY_HAND}:
-            values["next"] = next_start(rules.schedule, after=now).isoformat()
+        if rules.schedule != BY_HAND:
+            due = now if rules.schedule == AT_ONCE else next_start(rules.schedule, after=now)
+            values["next"] = due.isoformat()
         await self._redis.sadd(_INDEX, league)
         pairs = [str(each) for pair in values.items() for each in pair]
-        return await self._run(league, "create", *pairs) == "created"
+        return await self._run(league, "create", len(entries), *entries, *pairs) == "created"
 
     async def find(self, league: str) -> LeagueRecord | None:
         """Return a league, None when there is none of this id."""
@@ -198,8 +234,7 @@ class LeagueStore:
             NotFoundError: there is no such league.
             PreconditionError: it has ended, or is full.
         """
-        if "@" in bot:
-            raise InputError("bots enter a league, with the version that is active at each season")
+        checked_bot(bot)
         record = await self.get(league)
         answer = await self._run(league, "enter", bot, record.rules.matches.capacity, *_LIVE)
         if answer not in {"entered", "already"}:
@@ -223,8 +258,8 @@ class LeagueStore:
             NotFoundError: there is no such league.
             PreconditionError: it is paused or has ended.
         """
-        now = datetime.now(UTC).isoformat()
-        await self._move(league, "running", ("running",), fields={"next": now, "note": ""})
+        fields = {"next": datetime.now(UTC).isoformat(), "called": "1", "note": ""}
+        await self._move(league, "running", ("running",), fields=fields)
 
     async def pause(self, league: str) -> None:
         """Begin no season until it is resumed; raises as `call_season`."""
@@ -254,6 +289,7 @@ class LeagueStore:
         fields = {
             "season": str(season),
             "next": "" if next_time is None else next_time.isoformat(),
+            "called": "",
             "note": note,
         }
         await self._move(league, "running", ("running",), epoch=str(epoch), fields=fields)
@@ -280,6 +316,7 @@ class LeagueStore:
 
 
 def _record(league: str, meta: Mapping[str, str]) -> LeagueRecord:
+    due = meta.get("next") if meta["state"] in _LIVE else None
     return LeagueRecord(
         id=league,
         state=CompetitionState(meta["state"]),
@@ -292,7 +329,8 @@ def _record(league: str, meta: Mapping[str, str]) -> LeagueRecord:
         ),
         seed=bytes.fromhex(meta["seed"]),
         season=int(meta.get("season", 0)),
-        next_time=datetime.fromisoformat(meta["next"]) if meta.get("next") else None,
+        next_time=datetime.fromisoformat(due) if due else None,
+        called=bool(meta.get("called")),
         note=meta.get("note", ""),
         created_time=datetime.fromisoformat(meta["created"]),
     )

@@ -96,6 +96,7 @@ def competition_message(
         create_time=timestamp(record.created_time),
         start_time=timestamp(record.started_time) if record.started_time else None,
         end_time=timestamp(record.ended_time) if record.ended_time else None,
+        note=record.note,
     )
 
 

@@ -181,6 +181,7 @@ def _notes(shown: Shown) -> list[str]:
             if spent.annulled
         ),
         *(f"{version} left: {reason}" for version, reason in record.gone.items()),
+        *([record.note] if record.note else []),
     ]
 
 
@@ -200,9 +201,25 @@ async def create_tournament(  # noqa: PLR0913 -- all that a tournament begins wi
         entries,
         competitions=CompetitionStore(arena.redis),
         store=arena.store,
-        seed=hashlib.sha256(seed.encode()).digest() if seed else None,
+        seed=_seed(seed),
         is_open=registration,
     )
+
+
+async def create_started(
+    arena: Arena, name: str, rules: CompetitionRules, entries: Sequence[str], *, seed: str = ""
+) -> None:
+    """Create a tournament that has started, or none at all, and say who is left out."""
+    _, frozen = await competition_entry.create_started(
+        competition_id(name),
+        rules,
+        entries,
+        competitions=CompetitionStore(arena.redis),
+        store=arena.store,
+        queues=arena.queues,
+        seed=_seed(seed),
+    )
+    _tell_left_out(frozen)
 
 
 async def start_tournament(arena: Arena, name: str) -> CompetitionRecord:
@@ -213,9 +230,17 @@ async def start_tournament(arena: Arena, name: str) -> CompetitionRecord:
         store=arena.store,
         queues=arena.queues,
     )
+    _tell_left_out(frozen)
+    return record
+
+
+def _seed(text: str) -> bytes | None:
+    return hashlib.sha256(text.encode()).digest() if text else None
+
+
+def _tell_left_out(frozen: competition_entry.Frozen) -> None:
     for entry, why in frozen.left_out.items():
         progress_console.print(f"left out {entry}: {why}", markup=False)
-    return record
 
 
 def competition_id(name: str) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from arena.cli.competition import Shown, look, tell, until_over
 from arena.cli.connection import Arena, ask
 from arena.cli.console import DataDir, Json, RedisUrl, out, print_json
 from arena.cli.format_options import make_options
+from arena.cli.league_view import LeagueView, view_of
 from arena.competition_documents import standings_csv
 from arena.competition_entry import check_entry
 from arena.competition_records import LEAGUE, CompetitionRules
@@ -21,9 +21,6 @@ from arena.errors import NotFoundError
 from arena.league_entry import change, found
 from arena.leagues import LeagueRecord, LeagueRules, LeagueStore
 from arena.store import BotState
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Name = Annotated[str, typer.Argument(help="The league.")]
 Bot = Annotated[str, typer.Argument(help="A bot; it plays with its active version.")]
@@ -49,7 +46,10 @@ def create(  # noqa: PLR0913 -- a command's options
     *,
     every: Annotated[
         str,
-        typer.Option(help="When seasons begin: cron in UTC, '0 18 * * FRI', or 'at once'."),
+        typer.Option(
+            help="When seasons begin: cron in UTC, '0 18 * * FRI', or 'at once', one after the "
+            "other, the first when as many have entered as --division says."
+        ),
     ] = "",
     seasons: Annotated[int, typer.Option(min=0, help="How many; 0 for no end.")] = 0,
     division: Annotated[
@@ -75,7 +75,7 @@ def create(  # noqa: PLR0913 -- a command's options
 ) -> None:
     """Create a league; the first season begins when it is due, or by `arena league season`."""
 
-    async def question(arena: Arena) -> tuple[LeagueRecord, list[str]]:
+    async def question(arena: Arena) -> LeagueView:
         canonical = await arena.ruleset(ruleset)
         control = time or arena.settings.ladder(canonical).time_control
         assert control is not None
@@ -94,42 +94,21 @@ def create(  # noqa: PLR0913 -- a command's options
         if everybody:
             known = await arena.store.bots(ruleset=canonical)
             entries += [bot.name for bot in known if bot.state is BotState.ACTIVE]
-        return await _create(arena, name, rules, entries, seed=seed)
+        league = await found(
+            f"{LEAGUE}-{name}",
+            rules,
+            entries,
+            leagues=LeagueStore(arena.redis),
+            store=arena.store,
+            seed=hashlib.sha256(seed.encode()).digest() if seed else None,
+        )
+        return await view_of(arena, league)
 
-    league, entries = ask(question, data_dir=data_dir, redis_url=redis_url)
-    _tell(league, entries, json=json)
-
-
-async def _create(
-    arena: Arena, name: str, rules: LeagueRules, entries: Sequence[str], *, seed: str
-) -> tuple[LeagueRecord, list[str]]:
-    store = LeagueStore(arena.redis)
-    league = await found(
-        f"{LEAGUE}-{name}",
-        rules,
-        entries,
-        leagues=store,
-        store=arena.store,
-        seed=hashlib.sha256(seed.encode()).digest() if seed else None,
-    )
-    return league, await store.entries(league.id)
-
-
-def _tell(league: LeagueRecord, entries: Sequence[str], *, json: bool) -> None:
+    view = ask(question, data_dir=data_dir, redis_url=redis_url)
     if json:
-        print_json(_document(league, entries, []))
-        return
-    of = f" of {league.rules.seasons}" if league.rules.seasons else ""
-    due = (
-        "" if league.next_time is None else f", the next due {league.next_time:%Y-%m-%d %H:%M} UTC"
-    )
-    out.print(
-        f"{league.name}: {league.rules.matches.ruleset}, {league.state}, season {league.season}"
-        f"{of}{due}; {len(entries)} bots",
-        markup=False,
-    )
-    if league.note:
-        out.print(league.note, markup=False)
+        print_json(view.document())
+    else:
+        view.print(history=False)
 
 
 def show(
@@ -141,74 +120,19 @@ def show(
 ) -> None:
     """Show a league: its entrants, when its next season begins, where everybody came."""
 
-    async def question(arena: Arena) -> list[tuple[LeagueRecord, list[str], list[Place]]]:
+    async def question(arena: Arena) -> list[LeagueView]:
         store = LeagueStore(arena.redis)
         leagues = [await store.get(f"{LEAGUE}-{name}")] if name else await store.all()
-        return [
-            (each, await store.entries(each.id), await _places(arena, each)) for each in leagues
-        ]
+        return [await view_of(arena, each) for each in leagues]
 
-    answer = ask(question, data_dir=data_dir, redis_url=redis_url)
+    views = ask(question, data_dir=data_dir, redis_url=redis_url)
     if json:
-        print_json({"leagues": [_document(*each) for each in answer]})
+        print_json({"leagues": [each.document() for each in views]})
         return
-    if not answer:
+    if not views:
         out.print("There is no league yet; `arena league create` makes one.")
-    for league, entries, places in answer:
-        _tell(league, entries, json=False)
-        if name and places:
-            out.print(_history(places))
-
-
-Place = tuple[int, int, int, str]
-"""Season, division and place, each from 1, and the version."""
-
-
-async def _places(arena: Arena, league: LeagueRecord) -> list[Place]:
-    store = CompetitionStore(arena.redis)
-    places: list[Place] = []
-    for number in range(1, league.season + 1):
-        season_ = await store.find(league.season_id(number))
-        places += [
-            (number, division, place, version)
-            for division, ranked in enumerate(season_.ranking if season_ else (), start=1)
-            for place, version in enumerate(ranked, start=1)
-        ]
-    return places
-
-
-def _document(
-    league: LeagueRecord, entries: Sequence[str], places: Sequence[Place]
-) -> dict[str, Any]:
-    keys = ("season", "division", "place", "entrant")
-    return {
-        "name": league.name,
-        "state": league.state,
-        "ruleset": league.rules.matches.ruleset,
-        "schedule": league.rules.schedule,
-        "season": league.season,
-        "seasons": league.rules.seasons,
-        "next_time": league.next_time and league.next_time.isoformat(),
-        "note": league.note,
-        "entries": list(entries),
-        "places": [dict(zip(keys, each, strict=True)) for each in places],
-    }
-
-
-def _history(places: Sequence[Place]) -> Table:
-    """Return each bot's division and place by season, the best of the last season first."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("bot")
-    seasons = sorted({each[0] for each in places})
-    for number in seasons:
-        table.add_column(f"season {number}", justify="right")
-    where = {(each[3].partition("@")[0], each[0]): each[1:3] for each in places}
-    bots = {bot for bot, _ in where}
-    last = seasons[-1]
-    for bot in sorted(bots, key=lambda bot: (where.get((bot, last), (99, 0)), bot)):
-        cells = [where.get((bot, number)) for number in seasons]
-        table.add_row(bot, *("-" if cell is None else f"{cell[0]}.{cell[1]}" for cell in cells))
-    return table
+    for each in views:
+        each.print(history=bool(name))
 
 
 def season(  # noqa: PLR0913 -- a command's options

@@ -11,6 +11,7 @@ from arena import competition_entry
 from arena.cli.competition import (
     Shown,
     competition_id,
+    create_started,
     create_tournament,
     forecast_of,
     look,
@@ -165,9 +166,12 @@ def create(  # noqa: PLR0913 -- a command's options
         if everybody:
             known = await arena.store.bots(ruleset=canonical)
             entries += [bot.name for bot in known if bot.state is BotState.ACTIVE]
-        await create_tournament(arena, name, rules, entries, seed=seed, registration=registration)
         if begin or wait:
-            await start_tournament(arena, name)
+            await create_started(arena, name, rules, entries, seed=seed)
+        else:
+            await create_tournament(
+                arena, name, rules, entries, seed=seed, registration=registration
+            )
         if wait:
             await until_over(arena, competition_id(name), quiet=json)
         return await look(arena, competition_id(name))

@@ -52,12 +52,21 @@ def next_divisions(
     leavers: Collection[str] = (),
     newcomers: Sequence[str] = (),
 ) -> Divisions:
-    """Return the divisions of the next season.
+    """Return the divisions of the next season: `moved`, then `levelled`."""
+    return levelled(moved(ranked, moves=moves, leavers=leavers, newcomers=newcomers))
+
+
+def moved(
+    ranked: Sequence[Sequence[str]],
+    *,
+    moves: int,
+    leavers: Collection[str] = (),
+    newcomers: Sequence[str] = (),
+) -> Divisions:
+    """Return the divisions after promotion and relegation, whatever their size.
 
     The first ``moves`` of each division go up, the last ``moves`` down; a place left empty by a
-    leaver goes to the best of the division below. Newcomers start at the bottom, where a division
-    that has outgrown ``LARGEST`` is cut in two and one below ``SMALLEST`` joins the one above, if
-    that has the room.
+    leaver goes to the best of the division below. Newcomers start at the bottom.
 
     Args:
         ranked: the entrants by division, the best first, as the season's standings have them.
@@ -75,7 +84,39 @@ def next_divisions(
     for upper, division in enumerate(ranked[:-1]):
         _refill(changed, upper, len(division))
     changed[-1] += newcomers
-    return _level(changed)
+    return [division for division in changed if division] or [[]]
+
+
+def levelled(entrants: Divisions, *, table_size: int = 2) -> Divisions:
+    """Return divisions of sizes that can be played.
+
+    A bottom that has outgrown ``LARGEST`` is cut into equal divisions. One below ``SMALLEST`` joins
+    the division above, if that has the room; if it has not, and the bottom cannot fill a table, the
+    two are cut anew.
+
+    Args:
+        entrants: as `moved` gives them.
+        table_size: entrants of a table.
+    """
+    *upper, bottom = entrants
+    if upper and len(bottom) < SMALLEST:
+        both = upper[-1] + bottom
+        if len(both) <= LARGEST or len(bottom) < table_size:
+            return [*upper[:-1], *divisions(both)]
+    return [*upper, *divisions(bottom)]
+
+
+def levelling(before: Divisions, after: Divisions) -> str:
+    """Return in a sentence how `levelled` changed divisions; "" when it did not."""
+    if [*map(len, before)] == [*map(len, after)]:
+        return ""
+    number, size = len(before), len(before[-1])
+    bottom = f"division {number} would have {size} {'bot' if size == 1 else 'bots'}"
+    if len(after) < number:
+        return f"{bottom}, too few for one of its own: they play in division {len(after)}"
+    if len(after) == number:
+        return f"{bottom}, too few for a table: divisions {number - 1} and {number} are cut anew"
+    return f"{bottom}, too many for one: divisions {number} to {len(after)} are made of them"
 
 
 def _exchange(ranked: Divisions, moves: int) -> Divisions:
@@ -96,11 +137,3 @@ def _refill(entrants: Divisions, upper: int, size: int) -> None:
         missing = size - len(entrants[upper])
         entrants[upper] += entrants[lower][:missing]
         del entrants[lower][:missing]
-
-
-def _level(entrants: Divisions) -> Divisions:
-    filled = [division for division in entrants if division] or [[]]
-    *upper, bottom = filled
-    if upper and len(bottom) < SMALLEST and len(upper[-1]) + len(bottom) <= LARGEST:
-        return [*upper[:-1], upper[-1] + bottom]
-    return [*upper, *divisions(bottom)]

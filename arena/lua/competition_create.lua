@@ -1,10 +1,14 @@
--- Creates a competition or a league.
+-- Creates a competition or a league, with who enters it.
 -- USES:
--- KEYS: meta
--- ARGV: fields and values
+-- KEYS: meta entries
+-- ARGV: number of entries, the entries in their order, then fields and values
 -- Returns: created | exists
 if redis.call('EXISTS', KEYS[1]) == 1 then
   return 'exists'
 end
-redis.call('HSET', KEYS[1], unpack(ARGV))
+local count = tonumber(ARGV[1])
+redis.call('HSET', KEYS[1], 'revision', count, unpack(ARGV, 2 + count))
+for number = 1, count do
+  redis.call('HSET', KEYS[2], ARGV[1 + number], number)
+end
 return 'created'

@@ -184,12 +184,17 @@ class Competition(_message.Message):
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     START_TIME_FIELD_NUMBER: _builtins.int
     END_TIME_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """`t-cup`, `l-main.s3`."""
     state: Global___CompetitionState.ValueType
     """How far it is."""
     entrant_count: _builtins.int
     """How many play in it, or have entered."""
+    note: _builtins.str
+    """Of a season: in a sentence, which divisions were joined or cut for their size, and who is left
+    out and why; empty when all went as planned.
+    """
     @_builtins.property
     def rules(self) -> Global___CompetitionRules:
         """What was decided at its creation."""
@@ -216,10 +221,11 @@ class Competition(_message.Message):
         create_time: _timestamp_pb2.Timestamp | None = ...,
         start_time: _timestamp_pb2.Timestamp | None = ...,
         end_time: _timestamp_pb2.Timestamp | None = ...,
+        note: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "end_time", b"end_time", "rules", b"rules", "start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "end_time", b"end_time", "entrant_count", b"entrant_count", "id", b"id", "rules", b"rules", "start_time", b"start_time", "state", b"state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "end_time", b"end_time", "entrant_count", b"entrant_count", "id", b"id", "note", b"note", "rules", b"rules", "start_time", b"start_time", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -618,7 +624,9 @@ class League(_message.Message):
     state: Global___CompetitionState.ValueType
     """How far it is."""
     schedule: _builtins.str
-    """When seasons begin: five fields of cron in UTC, `at once`, or empty for when an operator calls."""
+    """When seasons begin: five fields of cron in UTC; `at once`, each when the one before has ended and
+    the first when as many can play as a division shall have; or empty for when an operator calls.
+    """
     season_limit: _builtins.int
     """How many seasons there are; 0 for no end."""
     season: _builtins.int
@@ -635,7 +643,7 @@ class League(_message.Message):
 
     @_builtins.property
     def next_time(self) -> _timestamp_pb2.Timestamp:
-        """When the next season is due."""
+        """When the next season is due; absent when none is, or none will come."""
 
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:

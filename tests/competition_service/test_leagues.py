@@ -1,14 +1,18 @@
 """Leagues: seasons that begin by themselves, promotion and relegation."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from arena.competition_entry import create_started
 from arena.competition_records import CompetitionRules, CompetitionState
 from arena.competitions.model import Format, Options
-from arena.errors import InputError, PreconditionError
+from arena.errors import ArenaError, InputError, PreconditionError
+from arena.league_entry import found
 from arena.leagues import AT_ONCE, LeagueRules, LeagueStore, next_start
 from arena.store import BotState
 from tests.competition_service.hall import SEED, Hall
@@ -84,6 +88,109 @@ async def test_deaths_of_schedulers_change_no_season(hall: Hall) -> None:
     assert len(hall.played) == len({spec.id for spec in hall.played}) == 2 * 56
 
 
+async def test_at_once_begins_when_a_division_has_entered(hall: Hall) -> None:
+    """Nobody calls for the first season; until then the league says what it waits for."""
+    await hall.add_bots(BOTS[:9])
+    leagues = await founded(hall, BOTS[:7], schedule=AT_ONCE, seasons=1)
+    for _ in range(2):
+        await hall.tick()
+        league = await leagues.get("l-main")
+        assert league.season == 0
+        assert league.next_time is not None
+        assert league.note == "season 1 could not begin: it takes 8 bots, and 7 can play"
+    await leagues.enter("l-main", BOTS[7])
+    await hall.tick()
+    league = await leagues.get("l-main")
+    assert (league.season, league.note) == (1, "")
+    await hall.run("l-main.s1")
+    await hall.tick()
+    league = await leagues.get("l-main")
+    assert (league.state, league.next_time) == (CompetitionState.ENDED, None)
+
+
+async def test_an_operator_calls_a_season_of_fewer(hall: Hall) -> None:
+    """Whoever calls for it takes those who have entered, be they fewer than a division."""
+    await hall.add_bots(BOTS[:3])
+    leagues = await founded(hall, BOTS[:3], schedule=AT_ONCE)
+    await hall.tick()
+    assert (await leagues.get("l-main")).season == 0
+    await leagues.call_season("l-main")
+    await hall.tick()
+    assert (await leagues.get("l-main")).season == 1
+
+
+async def test_a_season_says_which_divisions_were_joined_and_who_is_left_out(hall: Hall) -> None:
+    """At the first season and at later ones."""
+    await hall.add_bots(BOTS[:20])
+    leagues = await founded(hall, BOTS[:20])
+    await leagues.call_season("l-main")
+    await hall.tick()
+    first = await hall.competitions.get("l-main.s1")
+    assert [len(division) for division in first.divisions] == [8, 12]
+    assert first.note == (
+        "division 3 would have 4 bots, too few for one of its own: they play in division 2"
+    )
+    for bot in BOTS[8:19]:
+        await leagues.leave("l-main", bot)
+    await hall.suspend("bot00", BotState.RETIRED)
+    await hall.run("l-main.s1")
+    await leagues.call_season("l-main")
+    await hall.tick()
+    second = await hall.competitions.get("l-main.s2")
+    assert [len(division) for division in second.divisions] == [8]
+    assert second.note == "bot00 is left out: the bot bot00 is retired"
+
+
+async def test_a_league_that_is_refused_is_not_created(hall: Hall) -> None:
+    """A version instead of a bot, or more than may enter: nothing half done."""
+    await hall.add_bots(BOTS[:3])
+    leagues = LeagueStore(hall.redis)
+    for entries, capacity, sentence in (
+        (["bot00", "bot01@1"], 0, "bot01@1 is a version"),
+        (BOTS[:3], 2, "takes 2 entrants at most, not 3"),
+        (["bot00", "nobody"], 0, "nobody"),
+    ):
+        founding = rules()
+        matches = replace(founding.matches, capacity=capacity)
+        with pytest.raises(ArenaError, match=sentence):
+            await found(
+                "l-main",
+                replace(founding, matches=matches),
+                entries,
+                leagues=leagues,
+                store=hall.store,
+            )
+        assert await leagues.find("l-main") is None
+
+
+async def test_a_tournament_that_cannot_start_is_not_created(hall: Hall) -> None:
+    """Created and started in one step, or not at all; one that can is under way at once."""
+    await hall.add_bots(BOTS[:3])
+    cup = CompetitionRules(
+        ruleset="quasenbo",
+        format=Format.GROUPS,
+        options=Options(boards=1, groups=2),
+        time_control="5",
+    )
+    create = partial(
+        create_started, competitions=hall.competitions, store=hall.store, queues=hall.queues
+    )
+    with pytest.raises(InputError, match="cup cannot start: 2 groups of 3 entrants"):
+        await create("t-cup", cup, BOTS[:3])
+    with pytest.raises(PreconditionError, match="2 entrants at most, not 3"):
+        await create("t-cup", replace(cup, capacity=2), BOTS[:3])
+    assert await hall.competitions.find("t-cup") is None
+    record, frozen = await create(
+        "t-cup", replace(cup, format=Format.ROUND_ROBIN), ["bot00", "bot01", "bot01@1"]
+    )
+    assert record.state is CompetitionState.RUNNING
+    assert record.divisions == (("bot00@1", "bot01@1"),)
+    assert frozen.left_out == {"bot01@1": "bot01@1 has entered twice"}
+    assert (await hall.run()).state is CompetitionState.ENDED
+    with pytest.raises(PreconditionError, match="there is a tournament cup"):
+        await create("t-cup", replace(cup, format=Format.ROUND_ROBIN), BOTS[:2])
+
+
 async def test_who_is_away_leaves_and_who_is_new_starts_at_the_bottom(hall: Hall) -> None:
     """Between seasons bots come and go; a retired one does not return."""
     await hall.add_bots(BOTS[:18])
@@ -140,7 +247,7 @@ async def test_a_season_that_cannot_begin_is_noted(hall: Hall) -> None:
     await hall.tick()
     league = await leagues.get("l-main")
     assert (league.season, league.next_time) == (0, None)
-    assert "2 entrants or more" in league.note
+    assert league.note == "season 1 could not begin: it takes 2 bots, and 1 can play"
 
 
 async def test_a_paused_league_begins_no_season(hall: Hall) -> None:

@@ -73,6 +73,32 @@ def test_a_small_bottom_joins_the_division_above() -> None:
     assert changed == [upper + lower[3:]]
 
 
+def test_a_bottom_that_fills_no_table_is_cut_anew_with_the_division_above() -> None:
+    """The division above has no room, and nobody may be left without a game."""
+    before = [named(16), ["last"]]
+    after = league.levelled(before)
+    assert after == league.divisions([*named(16), "last"])
+    assert league.levelling(before, after) == (
+        "division 2 would have 1 bot, too few for a table: divisions 1 and 2 are cut anew"
+    )
+    three = [named(16), ["x", "y", "z"]]
+    assert league.levelled(three) == three
+    assert league.levelling(three, three) == ""
+    assert [len(each) for each in league.levelled(three, table_size=4)] == [9, 10]
+
+
+def test_what_was_levelled_is_told() -> None:
+    """A bottom that joined the division above, and one that was cut."""
+    small = [named(8), ["x", "y"]]
+    assert league.levelling(small, league.levelled(small)) == (
+        "division 2 would have 2 bots, too few for one of its own: they play in division 1"
+    )
+    large = [named(8), named(20)]
+    assert league.levelling(large, league.levelled(large)) == (
+        "division 2 would have 20 bots, too many for one: divisions 2 to 3 are made of them"
+    )
+
+
 @given(
     st.lists(st.integers(1, 16), min_size=1, max_size=5),
     st.integers(0, 9),
