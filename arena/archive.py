@@ -10,9 +10,11 @@ match and by replay, and only who knows the committed digest finds those of the 
 import hashlib
 import os
 import re
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -87,9 +89,9 @@ class Archive:
         """
         data = bot_files.pack(folder, limit_bytes=self._upload_bytes)
         digest = hashlib.sha256(data).hexdigest()
-        path = self._bot_path(digest)
-        if not self._exists(path):
-            self._put(path, zstandard.ZstdCompressor(level=_LEVEL).compress(data))
+        # Also when it is there already: it must not look forgotten to `old_bots`.
+        compressed = zstandard.ZstdCompressor(level=_LEVEL).compress(data)
+        self._put(self._bot_path(digest), compressed)
         return digest
 
     def has_bot(self, digest: str) -> bool:
@@ -98,8 +100,12 @@ class Archive:
 
     def bot_sizes(self) -> dict[str, int]:
         """Return the bytes that each bot's folder takes, by digest."""
-        found = ((path.rpartition("/")[2], size) for path, size, _ in self._list("bots"))
-        return {name.partition(".")[0]: size for name, size in found}
+        return {_digest_in(path): size for path, size, _ in self._list("bots")}
+
+    def old_bots(self, *, age: timedelta) -> set[str]:
+        """Return the digests of the bots' folders that were last stored so long ago."""
+        before = time.time() - age.total_seconds()
+        return {_digest_in(path) for path, _, written in self._list("bots") if written < before}
 
     def remove_bot(self, digest: str) -> None:
         """Remove a bot's folder that will not play, from this machine's cache, too."""
@@ -269,12 +275,16 @@ class Archive:
                 yield path, int(facts["size"] or 0), _age(facts)
 
 
+def _digest_in(path: str) -> str:
+    return path.rpartition("/")[2].partition(".")[0]
+
+
 def _age(facts: dict[str, Any]) -> float:
     """Return when a file was written, in seconds, whatever the file system calls it."""
-    time = next(
+    moment = next(
         (facts[key] for key in ("mtime", "LastModified", "updated", "created") if key in facts), 0
     )
-    return float(time.timestamp() if hasattr(time, "timestamp") else time)
+    return float(moment.timestamp() if hasattr(moment, "timestamp") else moment)
 
 
 def _checked(name: str) -> str:

@@ -1,6 +1,7 @@
 """Keeps what is stored within its bounds.
 
-Old results go to the archive, old replays and logs away, and so do unpacked bots that nobody plays.
+Old results go to the archive, old replays and logs away, and so do unpacked bots that nobody plays
+and folders of bots that belong to no version.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from redis.exceptions import RedisError
 from arena.errors import ArenaError
 from arena.queue.keys import arena_key
 from arena.queue.retention import archive_old
+from arena.store import VersionState
+from arena.versions import OURS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -24,15 +27,22 @@ if TYPE_CHECKING:
     from arena.archive import Archive
     from arena.config import Settings
     from arena.queue.queues import Queues
+    from arena.store import Store, Version
 
 PERIOD: Final = timedelta(minutes=5)
+FORGOTTEN_AFTER: Final = timedelta(days=1)
+"""Age of a bot's folder from which it must belong to a version; uploads take less."""
+
 _TURN: Final = arena_key("housekeeping")
+_SWEEP_TURN: Final = arena_key("housekeeping-bots")
+_AT_ONCE: Final = 1_000
 
 
-async def keep_house(
+async def keep_house(  # noqa: PLR0913 -- assembled in one place
     redis: Redis,
     *,
     queues: Queues,
+    store: Store,
     archive: Archive,
     settings: Settings,
     period: timedelta = PERIOD,
@@ -42,6 +52,7 @@ async def keep_house(
     Args:
         redis: a client made by `arena.queue.connection.connect`.
         queues: every ladder.
+        store: the registry of bots.
         archive: where replays, logs and old results are.
         settings: the bounds.
         period: between two looks.
@@ -51,6 +62,8 @@ async def keep_house(
         try:
             if await redis.set(_TURN, "1", nx=True, px=period):
                 await tidy(queues, archive, settings)
+            if await redis.set(_SWEEP_TURN, "1", nx=True, px=FORGOTTEN_AFTER):
+                await sweep_bots(store, archive)
         except (RedisError, ArenaError, OSError) as error:
             log.warning("housekeeping failed", error=str(error))
         await asyncio.sleep(period.total_seconds() / 2)
@@ -101,3 +114,39 @@ async def tidy(queues: Queues, archive: Archive, settings: Settings) -> None:
             removed = await asyncio.to_thread(archive.prune, kind, keep_bytes=bound)
             if removed:
                 log.info("files removed", kind=kind, files=removed)
+
+
+async def sweep_bots(store: Store, archive: Archive, *, age: timedelta = FORGOTTEN_AFTER) -> int:
+    """Remove bots' folders that no version needs; return how many.
+
+    A process that was killed between a verdict and the removal of a rejected version's folder
+    leaves one behind, and so does one that was killed between storing and registering.
+
+    Args:
+        store: the registry.
+        archive: where the folders are.
+        age: only those that were stored so long ago.
+    """
+    old = await asyncio.to_thread(archive.old_bots, age=age)
+    for version in await _all_versions(store) if old else ():
+        if version.state is not VersionState.REJECTED or version.reason.startswith(OURS):
+            old -= {version.digest, version.source}
+    # Once more: what was stored again meanwhile is about to be registered.
+    forgotten = old & await asyncio.to_thread(archive.old_bots, age=age) if old else old
+    for digest in forgotten:
+        await asyncio.to_thread(archive.remove_bot, digest)
+    if forgotten:
+        structlog.get_logger().info("folders of no version removed", folders=len(forgotten))
+    return len(forgotten)
+
+
+async def _all_versions(store: Store) -> list[Version]:
+    ids = [
+        f"{bot.name}@{number}"
+        for bot in await store.bots()
+        for number in range(1, bot.versions + 1)
+    ]
+    found = []
+    for start in range(0, len(ids), _AT_ONCE):
+        found += await store.versions(ids[start : start + _AT_ONCE])
+    return found

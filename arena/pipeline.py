@@ -165,8 +165,8 @@ class Pipeline:
         except asyncio.CancelledError:
             await cancel(work)
             with suppress(*UNREACHABLE):
-                await self._trials.give_back(claim, wait=timedelta(0), counts=False)
-            log.info("trial given back")
+                if await self._trials.give_back(claim, wait=timedelta(0), counts=False):
+                    log.info("trial given back")
             raise
         finally:
             await cancel(work)

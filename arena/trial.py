@@ -28,12 +28,14 @@ from referee.match.bot_folder import load_bot_folder
 from referee.match.runner import MatchPlan
 from referee.match.scratch import Scratch
 from referee.match.settings import TableSettings
+from referee.match.unbroken import see_through
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from arena.archive import Archive
     from arena.check import CheckReport, Step
+    from arena.events import Event
     from arena.store import Store, Version
     from arena.versions import Claim, Trials
     from referee.clock import TimeControl
@@ -274,6 +276,9 @@ class Trial:
         reason = reason[:REASON_CHARACTERS]
         bot = await self._store.bot(self._claim.version_id.partition("@")[0])
         event = verdict_event(version=self._claim.version_id, owner=bot.owner, reason=reason)
+        return await see_through(self._settle(reason, event))
+
+    async def _settle(self, reason: str, event: Event) -> Verdict:
         verdict = await self._trials.finish(
             self._claim, reason=reason, steps=self._steps, event=event
         )

@@ -157,7 +157,11 @@ async def _schedule(settings: Settings, stopping: asyncio.Event, *, matches: int
         async with asyncio.TaskGroup() as group:
             keeping = group.create_task(
                 keep_house(
-                    arena.redis, queues=arena.queues, archive=arena.archive, settings=settings
+                    arena.redis,
+                    queues=arena.queues,
+                    store=arena.store,
+                    archive=arena.archive,
+                    settings=settings,
                 )
             )
             await scheduler.run(stopping)

@@ -21,6 +21,7 @@ from referee.match.play import Play
 from referee.match.session import Phase, Session
 from referee.match.settings import TableSettings
 from referee.match.streams import StreamServer
+from referee.match.unbroken import see_through
 from referee.outcome import ForfeitReason
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class Table:
             limit = self._settings.goodbye
             await asyncio.gather(*(chair.dismiss(limit) for chair in self._chairs))
         finally:
-            await _see_through(self._clean_up(server))
+            await see_through(self._clean_up(server))
         return TableResult(
             games=tuple(game for _, game in sorted(self._games.items())),
             processes=tuple(chair.record(self._number) for chair in self._chairs),
@@ -353,17 +354,3 @@ class Table:
                 forfeits=game.forfeits,
             )
         self._loop.call_soon(self._start_games)
-
-
-async def _see_through(work: Coroutine[object, object, None]) -> None:
-    """Wait for the end of some work, even when the waiting is cancelled meanwhile."""
-    task = asyncio.create_task(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled
-    task.result()

@@ -2,11 +2,13 @@
 
 import asyncio
 import io
+import time
 from datetime import timedelta
 
 import pytest
 
 from arena.events import verdict_event
+from arena.housekeeping import sweep_bots
 from arena.store import VersionState
 from arena.uploads import pack_folder
 from arena.versions import OURS, Claim, Verdict, VersionStep
@@ -117,6 +119,36 @@ async def test_a_fault_of_ours_is_tried_again(line: Line) -> None:
     assert (again.is_new, again.version.state) == (False, VersionState.UPLOADED)
     async with line.running():
         assert (await line.settled("it@1")).state is VersionState.ACCEPTED
+
+
+async def test_a_verdict_is_carried_out_by_a_process_that_stops(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder of a rejected version goes with it, however soon after the verdict the end is."""
+    remove = line.archive.remove_bot
+
+    def remove_slowly(digest: str) -> None:
+        time.sleep(0.5)
+        remove(digest)
+
+    monkeypatch.setattr(line.archive, "remove_bot", remove_slowly)
+    async with line.running():
+        version = await line.tried(line.bot("raise SystemExit('no model')"))
+    assert version.state is VersionState.REJECTED
+    assert line.archive.usage()["bots"].files == 0
+
+
+async def test_folders_of_no_version_are_swept(line: Line) -> None:
+    """What a killed process left in the archive goes; what a version needs, or is new, stays."""
+    async with line.running():
+        accepted = await line.tried(line.bot())
+        waiting = await line.submit(line.bot(name="waiting"))
+    orphan = await asyncio.to_thread(line.archive.put_bot, line.bot(name="orphan"))
+    assert await sweep_bots(line.store, line.archive) == 0
+    assert await sweep_bots(line.store, line.archive, age=timedelta(seconds=-60)) == 1
+    assert not line.archive.has_bot(orphan)
+    assert line.archive.has_bot(accepted.digest)
+    assert line.archive.has_bot(waiting.version.digest)
 
 
 async def test_two_pipelines_share_the_line(line: Line) -> None:
