@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, Protocol
 
 from redis.asyncio import Redis
 
@@ -94,6 +94,13 @@ class Claim:
     attempt: int
 
 
+class UploadArchive(BotArchive, Protocol):
+    """Where the folders of uploads go; `arena.archive.Archive` is one."""
+
+    def has_bot(self, digest: str) -> bool:
+        """Return whether a folder is stored; may block."""
+
+
 class Submissions:
     """Takes archives in.
 
@@ -108,7 +115,7 @@ class Submissions:
         self,
         redis: Redis,
         store: Store,
-        archive: BotArchive,
+        archive: UploadArchive,
         *,
         load: Callable[[Path], BotFacts],
     ) -> None:
@@ -130,7 +137,7 @@ class Submissions:
         """Store the bot in an archive file as a new version, and put it in line to be tried.
 
         The same content again is the same version, and nothing changes; only when the arena itself
-        failed to try it, it is put in line once more.
+        failed to try it, or an operator wants another check, it is put in line once more.
 
         Args:
             upload: a whole zip or tar.gz that can be sought.
@@ -195,6 +202,27 @@ class Submissions:
             # It was known, and its folder removed when it was rejected.
             await asyncio.to_thread(self._archive.remove_bot, digest)
         return Added(bot, stored, is_new=answer == "added")
+
+    async def recheck(self, version_id: str) -> bool:
+        """Let a rejected version be tried again, as what it was tried with may have changed.
+
+        Returns:
+            True when it waits to be tried from now on; False when its files are not kept any more,
+            and it is tried once they are submitted again.
+
+        Raises:
+            NotFoundError: there is no such version.
+            PreconditionError: it is not rejected.
+        """
+        version = await self._store.version(version_id)
+        is_kept = await asyncio.to_thread(self._archive.has_bot, version.digest)
+        answer: Any = await self._transitions.run("version_recheck", version_id, int(is_kept))
+        if answer in {b"none", b"settled"}:
+            now = await self._store.version(version_id)
+            raise PreconditionError(
+                f"the version {version_id} is {now.state}; only a rejected one is checked again"
+            )
+        return bool(answer == b"waits")
 
     async def steps(self, version_id: str) -> tuple[VersionStep, ...]:
         """Return what a version went through so far; () when it is unknown or long ago."""

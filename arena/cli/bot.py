@@ -26,13 +26,14 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     bot = typer.Typer(
         name="bot",
-        help="Care for a bot over the API; where an arena runs, add, list and suspend bots.",
+        help="Care for a bot over the API; where an arena runs, add, list, suspend, check again.",
         no_args_is_help=True,
     )
     bots.add_to(bot)
     bot.command(name="add")(add)
     bot.command(name="list")(show_all)
     bot.command(name="suspend")(suspend)
+    bot.command(name="recheck")(recheck)
     app.add_typer(bot)
 
 
@@ -147,6 +148,34 @@ def suspend(
         print_json({**_document(bot), "cancelled": cancelled})
     else:
         out.print(f"{name} is suspended; matches cancelled: {cancelled}", markup=False)
+
+
+def recheck(
+    version: Annotated[str, typer.Argument(help="A rejected one: greedy@2.")],
+    *,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    json: Json = False,
+) -> None:
+    """Let a rejected version be tried again, when what was wrong was the arena's and is mended."""
+
+    async def question(arena: Arena) -> bool:
+        from arena.versions import Submissions  # noqa: PLC0415 -- needs the `server` extra
+
+        submissions = Submissions(arena.redis, arena.store, arena.archive, load=load_bot_folder)
+        return await submissions.recheck(version)
+
+    waits = ask(question, data_dir=data_dir, redis_url=redis_url)
+    if json:
+        print_json({"version": version, "waits": waits})
+    elif waits:
+        out.print(f"{version} waits to be tried again", markup=False)
+    else:
+        out.print(
+            f"{version} is tried again as soon as its owner submits the same folder once more: the "
+            "files of a rejected version are not kept",
+            markup=False,
+        )
 
 
 def _document(bot: Bot) -> dict[str, Any]:

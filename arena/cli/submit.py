@@ -77,6 +77,11 @@ def submit(
     if version.state in SETTLED and version.state != bots_pb2.VERSION_STATE_ACCEPTED:
         if not json:
             complain(f"mend it, try it with `arena check {folder}`, and submit {name} again")
+            if not answer.is_new and version.state == bots_pb2.VERSION_STATE_REJECTED:
+                complain(
+                    "if the arena lacked something that it has now, its operator lets the same "
+                    f"folder be tried again: `arena bot recheck {version.id}`"
+                )
         raise typer.Exit(EXIT_FAILED)
 
 

@@ -1,6 +1,6 @@
 -- Registers a version that has to be tried before it may play, and puts it in line.
 -- USES: clock
--- KEYS: bots versions digests trials
+-- KEYS: bots versions digests trials steps
 -- ARGV: name, owner, digest of the folder, house (1 or 0), version as JSON without its id, now
 --   (ISO 8601), what a failure of our own begins with, what a removal to make room begins with
 -- Returns: {added | known, version} | {taken, owner} | {suspended}
@@ -22,13 +22,15 @@ local id = redis.call('HGET', KEYS[3], name .. ' ' .. digest)
 if id then
   local known = cjson.decode(redis.call('HGET', KEYS[2], id))
   local reason = known.reason or ''
-  local is_removed = string.sub(reason, 1, #removed) == removed
+  -- Either way its files were removed; what they were built into has to be built anew.
+  local is_removed = string.sub(reason, 1, #removed) == removed or known.again
   if known.state == 'rejected' and (is_removed or string.sub(reason, 1, #ours) == ours) then
-    known.state, known.reason = 'uploaded', nil
+    known.state, known.reason, known.again = 'uploaded', nil, nil
     if is_removed then
       known.digest, known.source, known.built = digest, nil, nil
     end
     redis.call('HSET', KEYS[2], id, cjson.encode(known))
+    redis.call('HDEL', KEYS[5], id)
     redis.call('ZADD', KEYS[4], now_ms(), id)
   end
   return {'known', id}

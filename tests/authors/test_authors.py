@@ -61,6 +61,10 @@ def test_a_rejected_bot_is_told_the_step_the_reason_and_its_own_output(ada: Auth
     assert shown.returncode == 0
     assert "| LookupError: no such card" in shown.stdout
     assert "doomed@1" in ada.arena("bot", "show", "doomed").stdout
+    again = ada.arena("submit", folder)
+    assert again.returncode == 1
+    assert "`arena bot recheck doomed@1`" in again.stderr
+    assert "recheck" not in done.stderr
     assert ada.arena("submit", ada.bot("doomed", CHATTY), "--no-watch").returncode == 0
     assert ada.json("bot", "show", "doomed")["state"] in {"pending", "active"}
 

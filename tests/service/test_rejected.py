@@ -34,11 +34,10 @@ def state_of(service: Service, bot: str) -> str:
 async def test_a_bot_whose_versions_were_all_rejected_is_listed_so(
     service: Service, tmp_path: Path
 ) -> None:
-    """Until another one waits to be tried."""
+    """Until one waits to be tried, a new one or an old one once more."""
     folder = make_bot(tmp_path, "doomed")
     (folder / "bot.py").write_text("raise SystemExit('no model')\n")
     await submitted(service, folder)
-    assert state_of(service, "doomed") == "pending"
     pipeline = service.start("pipeline", ARENA_ALLOW_UNSANDBOXED_BOTS="true")
 
     async def is_rejected() -> bool:
@@ -48,6 +47,10 @@ async def test_a_bot_whose_versions_were_all_rejected_is_listed_so(
     pipeline.terminate()
     assert pipeline.wait(60) == 0
     assert "rejected" in service.run("bot", "list").stdout
-    (folder / "bot.py").write_text("raise SystemExit('still no model')\n")
-    await submitted(service, folder)
+    asked = service.run("bot", "recheck", "doomed@1")
+    assert asked.stdout.startswith("doomed@1 is tried again as soon as its owner submits the same")
+    unknown = service.run("bot", "recheck", "doomed@2")
+    assert unknown.returncode == 2
+    assert "there is no version doomed@2" in unknown.stderr
+    assert await submitted(service, folder) == "doomed@1"
     assert state_of(service, "doomed") == "pending"
