@@ -21,6 +21,8 @@ from arena.strengths import MOST_BOTS, Strength, board_scores
 from referee.outcome import ForfeitReason
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from redis.asyncio import Redis
 
     from arena.queue.ladder import Ladder
@@ -153,10 +155,13 @@ class LadderStrengths:
         self._sums = SetSums.of(document["sums"])
 
 
-async def published(redis: Redis, ruleset: str) -> dict[str, LadderStrength]:
-    """Return the column as it was last published, by bot; {} before the first time."""
-    rows: Any = await redis.hgetall(ladder_key(ruleset, _COLUMN))
-    return {bot.decode(): _read(line) for bot, line in rows.items()}
+async def published(redis: Redis, ruleset: str, bots: Sequence[str]) -> dict[str, LadderStrength]:
+    """Return the lines of bots as they were last published; bots without one are left out."""
+    if not bots:
+        return {}
+    lines: Any = await redis.hmget(ladder_key(ruleset, _COLUMN), list(bots))
+    pairs = zip(bots, lines, strict=True)
+    return {bot: _read(line) for bot, line in pairs if line is not None}
 
 
 def _line(each: LadderStrength) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from arena.api import pages
 from arena.api.gate import call
 from arena.api.messages import ladder_entry
+from arena.ladder_strengths import published
 from arena.v1 import ladders_pb2
 
 if TYPE_CHECKING:
@@ -46,12 +47,14 @@ class LadderCalls:
         standings = await ladder.standings(start, size + 1)
         bots = await self._backend.bots(each.bot for each in standings)
         games = await ladder.rated_matches([bot.active_version for bot in bots.values()])
+        column = await published(
+            self._backend.redis, ruleset, [each.bot for each in standings[:size]]
+        )
         entries = []
         for standing in standings[:size]:
             bot = bots.get(standing.bot)
-            entries.append(
-                ladder_entry(standing, bot, games.get(bot.active_version, 0) if bot else 0)
-            )
+            matches = games.get(bot.active_version, 0) if bot else 0
+            entries.append(ladder_entry(standing, bot, matches, column.get(standing.bot)))
         return ladders_pb2.GetLadderResponse(
             ladder=await self._ladder(ruleset),
             entries=entries,

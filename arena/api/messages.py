@@ -17,6 +17,7 @@ from arena.v1 import accounts_pb2, bots_pb2, ladders_pb2, matches_pb2, operation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from arena.ladder_strengths import LadderStrength
     from arena.queue.entries import LoggedResult
     from arena.queue.models import Counts, DeadMatch, FlowCounts, MatchSpec, Standing
     from arena.queue.workers import Announcement
@@ -211,9 +212,18 @@ def _entrant(result: LoggedResult, number: int) -> matches_pb2.Entrant:
 
 
 def ladder_entry(
-    standing: Standing, bot: Bot | None, rated_matches: int
+    standing: Standing, bot: Bot | None, rated_matches: int, line: LadderStrength | None
 ) -> ladders_pb2.LadderEntry:
-    """Return a bot's line of a ladder."""
+    """Return a bot's line of a ladder.
+
+    Args:
+        standing: its rating and place.
+        bot: the bot, if the registry still knows it.
+        rated_matches: of its active version.
+        line: of the batch column, if it has been measured.
+    """
+    strength = None if line is None else line.strength
+    is_known = strength is not None and strength.error is not None
     return ladders_pb2.LadderEntry(
         place=standing.place or 0,
         bot=standing.bot,
@@ -221,6 +231,11 @@ def ladder_entry(
         rating=standing.rating / MICRO,
         active_version=bot.active_version if bot else "",
         rated_matches=rated_matches,
+        strength=strength.elo if strength is not None and is_known else None,
+        strength_error=strength.error if strength is not None else None,
+        note=strength.note if strength is not None else "",
+        match_count=line.matches if line is not None else 0,
+        timeout_count=line.timeouts if line is not None else 0,
     )
 
 

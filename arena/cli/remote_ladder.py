@@ -54,7 +54,7 @@ def _table(title: str, entries: list[ladders_pb2.LadderEntry]) -> Table:
     table.add_column("rank", justify="right")
     for heading in ("bot", "owner", "version"):
         table.add_column(heading, overflow="fold")
-    for heading in ("Elo", "matches"):
+    for heading in ("Elo", "strength", "95 %", "matches", "time-outs"):
         table.add_column(heading, justify="right")
     for entry in entries:
         table.add_row(
@@ -63,9 +63,19 @@ def _table(title: str, entries: list[ladders_pb2.LadderEntry]) -> Table:
             entry.owner,
             entry.active_version,
             f"{entry.rating:.1f}",
-            str(entry.rated_matches),
+            f"{entry.strength:+.0f}" if entry.HasField("strength") else "-",
+            _error(entry),
+            str(entry.match_count),
+            str(entry.timeout_count),
         )
     return table
+
+
+def _error(entry: ladders_pb2.LadderEntry) -> str:
+    """Return the error bar, or in a word why there is none."""
+    if entry.HasField("strength_error"):
+        return f"±{entry.strength_error:.0f}"
+    return entry.note.partition(":")[0] or "-"
 
 
 def _document(entry: ladders_pb2.LadderEntry) -> dict[str, Any]:
@@ -75,5 +85,10 @@ def _document(entry: ladders_pb2.LadderEntry) -> dict[str, Any]:
         "owner": entry.owner,
         "version": entry.active_version,
         "elo": round(entry.rating, 6),
-        "matches": entry.rated_matches,
+        "strength": round(entry.strength, 1) if entry.HasField("strength") else None,
+        "error": round(entry.strength_error, 1) if entry.HasField("strength_error") else None,
+        "note": entry.note,
+        "matches": entry.match_count,
+        "version_matches": entry.rated_matches,
+        "timeouts": entry.timeout_count,
     }

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16\x61rena/v1/ladders.proto\x12\x08\x61rena.v1\"A\n\x06Ladder\x12\x0f\n\x07ruleset\x18\x01 \x01(\t\x12\x11\n\tbot_count\x18\x02 \x01(\x05\x12\x13\n\x0bmatch_count\x18\x03 \x01(\x03\"w\n\x0bLadderEntry\x12\r\n\x05place\x18\x01 \x01(\x05\x12\x0b\n\x03\x62ot\x18\x02 \x01(\t\x12\r\n\x05owner\x18\x03 \x01(\t\x12\x0e\n\x06rating\x18\x04 \x01(\x01\x12\x16\n\x0e\x61\x63tive_version\x18\x05 \x01(\t\x12\x15\n\rrated_matches\x18\x06 \x01(\x05\"\x14\n\x12ListLaddersRequest\"8\n\x13ListLaddersResponse\x12!\n\x07ladders\x18\x01 \x03(\x0b\x32\x10.arena.v1.Ladder\"J\n\x10GetLadderRequest\x12\x0f\n\x07ruleset\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"v\n\x11GetLadderResponse\x12 \n\x06ladder\x18\x01 \x01(\x0b\x32\x10.arena.v1.Ladder\x12&\n\x07\x65ntries\x18\x02 \x03(\x0b\x32\x15.arena.v1.LadderEntry\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16\x61rena/v1/ladders.proto\x12\x08\x61rena.v1\"A\n\x06Ladder\x12\x0f\n\x07ruleset\x18\x01 \x01(\t\x12\x11\n\tbot_count\x18\x02 \x01(\x05\x12\x13\n\x0bmatch_count\x18\x03 \x01(\x03\"\x85\x02\n\x0bLadderEntry\x12\r\n\x05place\x18\x01 \x01(\x05\x12\x0b\n\x03\x62ot\x18\x02 \x01(\t\x12\r\n\x05owner\x18\x03 \x01(\t\x12\x0e\n\x06rating\x18\x04 \x01(\x01\x12\x16\n\x0e\x61\x63tive_version\x18\x05 \x01(\t\x12\x15\n\rrated_matches\x18\x06 \x01(\x05\x12\x15\n\x08strength\x18\x07 \x01(\x01H\x00\x88\x01\x01\x12\x1b\n\x0estrength_error\x18\x08 \x01(\x01H\x01\x88\x01\x01\x12\x0c\n\x04note\x18\t \x01(\t\x12\x13\n\x0bmatch_count\x18\n \x01(\x03\x12\x15\n\rtimeout_count\x18\x0b \x01(\x03\x42\x0b\n\t_strengthB\x11\n\x0f_strength_error\"\x14\n\x12ListLaddersRequest\"8\n\x13ListLaddersResponse\x12!\n\x07ladders\x18\x01 \x03(\x0b\x32\x10.arena.v1.Ladder\"J\n\x10GetLadderRequest\x12\x0f\n\x07ruleset\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"v\n\x11GetLadderResponse\x12 \n\x06ladder\x18\x01 \x01(\x0b\x32\x10.arena.v1.Ladder\x12&\n\x07\x65ntries\x18\x02 \x03(\x0b\x32\x15.arena.v1.LadderEntry\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,14 +33,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_LADDER']._serialized_start=36
   _globals['_LADDER']._serialized_end=101
-  _globals['_LADDERENTRY']._serialized_start=103
-  _globals['_LADDERENTRY']._serialized_end=222
-  _globals['_LISTLADDERSREQUEST']._serialized_start=224
-  _globals['_LISTLADDERSREQUEST']._serialized_end=244
-  _globals['_LISTLADDERSRESPONSE']._serialized_start=246
-  _globals['_LISTLADDERSRESPONSE']._serialized_end=302
-  _globals['_GETLADDERREQUEST']._serialized_start=304
-  _globals['_GETLADDERREQUEST']._serialized_end=378
-  _globals['_GETLADDERRESPONSE']._serialized_start=380
-  _globals['_GETLADDERRESPONSE']._serialized_end=498
+  _globals['_LADDERENTRY']._serialized_start=104
+  _globals['_LADDERENTRY']._serialized_end=365
+  _globals['_LISTLADDERSREQUEST']._serialized_start=367
+  _globals['_LISTLADDERSREQUEST']._serialized_end=387
+  _globals['_LISTLADDERSRESPONSE']._serialized_start=389
+  _globals['_LISTLADDERSRESPONSE']._serialized_end=445
+  _globals['_GETLADDERREQUEST']._serialized_start=447
+  _globals['_GETLADDERREQUEST']._serialized_end=521
+  _globals['_GETLADDERRESPONSE']._serialized_start=523
+  _globals['_GETLADDERRESPONSE']._serialized_end=641
 # @@protoc_insertion_point(module_scope)

@@ -60,6 +60,11 @@ class LadderEntry(_message.Message):
     RATING_FIELD_NUMBER: _builtins.int
     ACTIVE_VERSION_FIELD_NUMBER: _builtins.int
     RATED_MATCHES_FIELD_NUMBER: _builtins.int
+    STRENGTH_FIELD_NUMBER: _builtins.int
+    STRENGTH_ERROR_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
+    MATCH_COUNT_FIELD_NUMBER: _builtins.int
+    TIMEOUT_COUNT_FIELD_NUMBER: _builtins.int
     place: _builtins.int
     """From 1."""
     bot: _builtins.str
@@ -72,6 +77,20 @@ class LadderEntry(_message.Message):
     """The version that plays."""
     rated_matches: _builtins.int
     """Rated matches of that version."""
+    strength: _builtins.float
+    """What all rated results say of it, all its versions together: its lead over the average bot of
+    the ladder, in Elo. Absent where `note` says why, and until the scheduler has measured it.
+    """
+    strength_error: _builtins.float
+    """Half of the strength's 95 % interval, in Elo."""
+    note: _builtins.str
+    """Why there is no strength to tell: a word, `unplayed`, `separated`, `thin` or `alike`, a colon,
+    and an explanation. Empty where there is one, and until the scheduler has measured it.
+    """
+    match_count: _builtins.int
+    """Rated matches of all its versions that were not annulled."""
+    timeout_count: _builtins.int
+    """Games of those that it lost on time."""
     def __init__(
         self,
         *,
@@ -81,12 +100,24 @@ class LadderEntry(_message.Message):
         rating: _builtins.float = ...,
         active_version: _builtins.str = ...,
         rated_matches: _builtins.int = ...,
+        strength: _builtins.float | None = ...,
+        strength_error: _builtins.float | None = ...,
+        note: _builtins.str = ...,
+        match_count: _builtins.int = ...,
+        timeout_count: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_strength", b"_strength", "_strength_error", b"_strength_error", "strength", b"strength", "strength_error", b"strength_error"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["active_version", b"active_version", "bot", b"bot", "owner", b"owner", "place", b"place", "rated_matches", b"rated_matches", "rating", b"rating"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_strength", b"_strength", "_strength_error", b"_strength_error", "active_version", b"active_version", "bot", b"bot", "match_count", b"match_count", "note", b"note", "owner", b"owner", "place", b"place", "rated_matches", b"rated_matches", "rating", b"rating", "strength", b"strength", "strength_error", b"strength_error", "timeout_count", b"timeout_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__strength: _TypeAlias = _typing.Literal["strength"]  # noqa: Y015
+    _WhichOneofArgType__strength: _TypeAlias = _typing.Literal["_strength", b"_strength"]  # noqa: Y015
+    _WhichOneofReturnType__strength_error: _TypeAlias = _typing.Literal["strength_error"]  # noqa: Y015
+    _WhichOneofArgType__strength_error: _TypeAlias = _typing.Literal["_strength_error", b"_strength_error"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__strength) -> _WhichOneofReturnType__strength | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__strength_error) -> _WhichOneofReturnType__strength_error | None: ...
 
 Global___LadderEntry: _TypeAlias = LadderEntry  # noqa: Y015
 

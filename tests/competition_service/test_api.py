@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from redis.asyncio import Redis
 
 from arena.accounts import Scope
 from arena.competitions.model import Format
+from arena.ladder_strengths import LadderStrengths
+from arena.strengths import Strength
 from arena.v1 import competitions_pb2 as pb
-from arena.v1 import operations_pb2
+from arena.v1 import ladders_pb2, operations_pb2
 from arena.v1.arena_pb2_grpc import ArenaServiceStub
 from arena.v1.competitions_pb2_grpc import CompetitionServiceStub
 from tests.api.calling import Arena, make_backend, refused, start
@@ -194,6 +197,45 @@ async def test_a_league_is_created_called_and_paused(arena: Arena, hall: Hall) -
     assert (got.league.season, list(got.bots)) == (1, BOTS)
     cancelled = await operator.CancelCompetition(pb.CancelCompetitionRequest(competition="l-main"))
     assert cancelled.state == pb.COMPETITION_STATE_CANCELLED
+
+
+async def test_a_ladder_s_lines_tell_how_strong_bots_are(arena: Arena, hall: Hall) -> None:
+    """As the scheduler measured it last: with an error bar, or in a word why there is none."""
+    await hall.add_bots(BOTS)
+    await hall.create(BOTS[:3], Format.ROUND_ROBIN, rated=True, options={"cycles": 4})
+    await hall.run()
+    channel = grpc.aio.insecure_channel(f"127.0.0.1:{arena.port}")
+    arena.channels.append(channel)
+    ladder: Any = ArenaServiceStub(channel).GetLadder
+    request = ladders_pb2.GetLadderRequest(ruleset="quasenbo")
+    for entry in (await ladder(request)).entries:
+        assert not entry.HasField("strength")
+        assert (entry.note, entry.match_count) == ("", 0)
+
+    strengths = LadderStrengths(hall.redis, hall.queues.ladder("quasenbo"))
+    await strengths.update()
+    column = strengths.column()
+    await strengths.publish(column)
+    told = {entry.bot: entry for entry in (await ladder(request)).entries}
+    assert told.keys() == set(BOTS)
+    for bot in BOTS[:3]:
+        known = column[bot].strength
+        assert known is not None
+        assert told[bot].strength == pytest.approx(known.elo)
+        assert told[bot].strength_error == pytest.approx(known.error)
+        assert (told[bot].note, told[bot].match_count, told[bot].timeout_count) == ("", 8, 0)
+        assert told[bot].rated_matches == 8
+    assert not told[BOTS[3]].HasField("strength_error")
+
+    for bot, line in column.items():
+        assert line.strength is not None
+        thin = Strength(line.strength.elo, None, "thin: 3 independent sets")
+        column[bot] = replace(line, strength=thin, timeouts=2)
+    await strengths.publish(column)
+    line = (await ladder(request)).entries[0]
+    assert not line.HasField("strength")
+    assert not line.HasField("strength_error")
+    assert (line.note, line.timeout_count) == ("thin: 3 independent sets", 2)
 
 
 async def test_a_forecast_counts_matches(arena: Arena, hall: Hall) -> None:

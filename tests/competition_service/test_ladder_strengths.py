@@ -73,7 +73,9 @@ async def test_a_scheduler_goes_on_where_the_last_one_was(hall: Hall, redis: Red
     await afresh.update()
     assert second.sequence == afresh.sequence
     await second.publish(second.column())
-    shown = await published(redis, "quasenbo")
+    shown = await published(redis, "quasenbo", [*BOTS, "nobody"])
+    assert shown.keys() == set(BOTS)
+    assert await published(redis, "quasenbo", []) == {}
     for bot, line in afresh.column().items():
         strength = shown[bot].strength
         assert line.strength is not None
