@@ -250,6 +250,7 @@ def queue_message(
         paused=counts.paused,
         leased=counts.leased,
         dead=counts.dead,
+        done=counts.done,
         oldest=duration(oldest),
         flows=[
             operations_pb2.Flow(

@@ -96,6 +96,7 @@ class OperatorCalls:
         settings = self._backend.settings
         limits = {"replays": settings.replay_bytes, "logs": settings.log_bytes}
         usage = await asyncio.to_thread(self._backend.archive.usage)
+        unpacked = await asyncio.to_thread(self._backend.archive.cache.sizes)
         rulesets = await self._backend.queues.rulesets()
         most = max(1, _SHOWN // max(1, len(rulesets)))
         return operations_pb2.GetQueueResponse(
@@ -109,6 +110,13 @@ class OperatorCalls:
                 )
                 for kind, each in usage.items()
             ],
+            cache=operations_pb2.DiskUsage(
+                kind="cache",
+                files=len(unpacked),
+                size_bytes=sum(unpacked.values()),
+                limit_bytes=settings.cache_bytes,
+            ),
+            owner_limit_bytes=settings.owner_bytes,
         )
 
     async def _queue(self, ruleset: str, *, most: int) -> operations_pb2.Queue:

@@ -191,6 +191,10 @@ class GetQueueResponse(_message.Message):
 
     QUEUES_FIELD_NUMBER: _builtins.int
     USAGES_FIELD_NUMBER: _builtins.int
+    CACHE_FIELD_NUMBER: _builtins.int
+    OWNER_LIMIT_BYTES_FIELD_NUMBER: _builtins.int
+    owner_limit_bytes: _builtins.int
+    """The most bytes that the versions of one owner's bots may take; 0 for no bound."""
     @_builtins.property
     def queues(self) -> _containers.RepeatedCompositeFieldContainer[Global___Queue]:
         """By ruleset."""
@@ -199,15 +203,21 @@ class GetQueueResponse(_message.Message):
     def usages(self) -> _containers.RepeatedCompositeFieldContainer[Global___DiskUsage]:
         """What is kept in files, by kind."""
 
+    @_builtins.property
+    def cache(self) -> Global___DiskUsage:
+        """The bots that are unpacked on the machine that answers, each counted as one file."""
+
     def __init__(
         self,
         *,
         queues: _abc.Iterable[Global___Queue] | None = ...,
         usages: _abc.Iterable[Global___DiskUsage] | None = ...,
+        cache: Global___DiskUsage | None = ...,
+        owner_limit_bytes: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cache", b"cache"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["queues", b"queues", "usages", b"usages"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cache", b"cache", "owner_limit_bytes", b"owner_limit_bytes", "queues", b"queues", "usages", b"usages"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -228,6 +238,7 @@ class Queue(_message.Message):
     OLDEST_FIELD_NUMBER: _builtins.int
     FLOWS_FIELD_NUMBER: _builtins.int
     DEAD_MATCHES_FIELD_NUMBER: _builtins.int
+    DONE_FIELD_NUMBER: _builtins.int
     ruleset: _builtins.str
     """The ladder's ruleset."""
     ready: _builtins.int
@@ -240,6 +251,8 @@ class Queue(_message.Message):
     """Being played."""
     dead: _builtins.int
     """Given up."""
+    done: _builtins.int
+    """Matches that have ended and that the ladder remembers."""
     @_builtins.property
     def oldest(self) -> _duration_pb2.Duration:
         """How long the match that is next has waited."""
@@ -264,10 +277,11 @@ class Queue(_message.Message):
         oldest: _duration_pb2.Duration | None = ...,
         flows: _abc.Iterable[Global___Flow] | None = ...,
         dead_matches: _abc.Iterable[Global___DeadMatch] | None = ...,
+        done: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["oldest", b"oldest"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dead", b"dead", "dead_matches", b"dead_matches", "delayed", b"delayed", "flows", b"flows", "leased", b"leased", "oldest", b"oldest", "paused", b"paused", "ready", b"ready", "ruleset", b"ruleset"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dead", b"dead", "dead_matches", b"dead_matches", "delayed", b"delayed", "done", b"done", "flows", b"flows", "leased", b"leased", "oldest", b"oldest", "paused", b"paused", "ready", b"ready", "ruleset", b"ruleset"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -372,7 +386,7 @@ class DiskUsage(_message.Message):
     SIZE_BYTES_FIELD_NUMBER: _builtins.int
     LIMIT_BYTES_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
-    """`bots`, `replays`, `logs` or `results`."""
+    """`bots`, `replays`, `logs` or `results`; `cache` for unpacked bots."""
     files: _builtins.int
     """How many files."""
     size_bytes: _builtins.int

@@ -53,7 +53,16 @@ async def test_a_queue_is_counted(arena: Arena) -> None:
     assert [(flow.name, flow.waiting) for flow in queue.flows] == [("ladder", 1)]
     usages = {usage.kind: usage for usage in answer.usages}
     assert usages["bots"].files == 2
-    assert usages["replays"].limit_bytes == arena.backend.settings.replay_bytes
+    settings = arena.backend.settings
+    assert usages["replays"].limit_bytes == settings.replay_bytes
+    assert answer.owner_limit_bytes == settings.owner_bytes > 0
+    cache = arena.backend.archive.cache
+    assert (answer.cache.kind, answer.cache.files) == ("cache", 0)
+    digest = (await arena.backend.store.version("one@1")).digest
+    arena.backend.archive.unpack_bot(digest)
+    answer = await operator.GetQueue(operations_pb2.GetQueueRequest())
+    assert (answer.cache.files, answer.cache.limit_bytes) == (1, settings.cache_bytes)
+    assert answer.cache.size_bytes == sum(cache.sizes().values()) > 0
 
 
 async def test_a_dead_match_is_retried_or_purged(arena: Arena) -> None:
@@ -75,6 +84,18 @@ async def test_a_dead_match_is_retried_or_purged(arena: Arena) -> None:
     await operator.PurgeMatch(operations_pb2.PurgeMatchRequest(match="ladder-000001"))
     code, _ = await refused(operator.GetMatch(matches_pb2.GetMatchRequest(match="ladder-000001")))
     assert code is grpc.StatusCode.NOT_FOUND
+
+
+async def test_a_queue_counts_what_has_ended(arena: Arena) -> None:
+    """As `arena queue show` does."""
+    operator = await arena.login("olga", Scope.OPERATOR)
+    await add_match(arena)
+    queue = arena.backend.queues.queue(RULESET)
+    lease = await queue.lease("w1", token=secrets.token_hex(16), duration=timedelta(seconds=30))
+    assert lease is not None
+    await queue.commit(lease, RESULT)
+    (counted,) = (await operator.GetQueue(operations_pb2.GetQueueRequest())).queues
+    assert (counted.ready, counted.leased, counted.done) == (0, 0, 1)
 
 
 async def test_an_annulled_match_leaves_the_ratings(arena: Arena) -> None:
