@@ -22,25 +22,13 @@ from arena.cli.competition import (
 )
 from arena.cli.connection import Arena, ask
 from arena.cli.console import DataDir, Json, RedisUrl, out, print_json
-from arena.cli.format_options import (
-    Advance,
-    Boards,
-    Bots,
-    Challengers,
-    Cycles,
-    FormatName,
-    Groups,
-    Rounds,
-    Ruleset,
-    TimeControl,
-    make_options,
-)
+from arena.cli.format_options import Bots, FormatChoice, Ruleset, TimeControl, takes_format
 from arena.cli.tournament_play import play
 from arena.competition_documents import forecast_document, standings_csv
 from arena.competition_forecast import Forecast, Measurements
 from arena.competition_records import CompetitionRecord, CompetitionRules, Seeding
 from arena.competition_store import CompetitionStore
-from arena.competitions.model import Competition, Format
+from arena.competitions.model import Competition
 from arena.store import BotState
 from referee.games import parse_ruleset
 
@@ -68,36 +56,23 @@ def register(app: typer.Typer) -> None:
     app.add_typer(noun)
 
 
+@takes_format
 def plan(  # noqa: PLR0913 -- a command's options
     ruleset: Ruleset,
     *,
-    format: FormatName = Format.ROUND_ROBIN,  # noqa: A002 -- the option's name
+    chosen: FormatChoice,
     entrants: Annotated[int, typer.Option(min=2, help="How many will play.")] = 16,
-    boards: Boards = None,
-    cycles: Cycles = 1,
-    rounds: Rounds = None,
-    challengers: Challengers = 1,
-    groups: Groups = 2,
-    advance: Advance = 2,
     slots: Annotated[int | None, typer.Option(min=1, help="Instead of the workers'.")] = None,
     data_dir: DataDir = None,
     redis_url: RedisUrl = None,
     json: Json = False,
 ) -> None:
     """Say how long a tournament would take, and how sure its standings would be."""
-    options: dict[str, Any] = {
-        "cycles": cycles,
-        "rounds": rounds,
-        "challengers": challengers,
-        "groups": groups,
-        "advance": advance,
-    }
 
     async def question(arena: Arena) -> tuple[Forecast, Measurements]:
         canonical = parse_ruleset(ruleset).ruleset
-        chosen = make_options(arena, canonical, boards=boards, **options)
         seeds = tuple(f"seed-{number:04}" for number in range(1, entrants + 1))
-        competition = Competition("t-plan", format, seeds, chosen)
+        competition = Competition("t-plan", chosen.format, seeds, chosen.options(arena, canonical))
         return await forecast_of(arena, canonical, [competition], slots=slots)
 
     found, measured = ask(question, data_dir=data_dir, redis_url=redis_url)
@@ -107,21 +82,16 @@ def plan(  # noqa: PLR0913 -- a command's options
     print_forecast(found, measured)
 
 
+@takes_format
 def create(  # noqa: PLR0913 -- a command's options
     name: Name,
     ruleset: Ruleset,
     *,
-    format: FormatName = Format.ROUND_ROBIN,  # noqa: A002 -- the option's name
+    chosen: FormatChoice,
     bots: Bots = None,
     everybody: Annotated[
         bool, typer.Option("--everybody", help="Every active bot of the ladder enters.")
     ] = False,
-    boards: Boards = None,
-    cycles: Cycles = 1,
-    rounds: Rounds = None,
-    challengers: Challengers = 1,
-    groups: Groups = 2,
-    advance: Advance = 2,
     time: TimeControl = None,
     rated: Annotated[bool, typer.Option(help="Its matches change the ladder's ratings.")] = False,
     weight: Annotated[
@@ -140,13 +110,6 @@ def create(  # noqa: PLR0913 -- a command's options
     json: Json = False,
 ) -> None:
     """Create a tournament, and perhaps start it."""
-    options: dict[str, Any] = {
-        "cycles": cycles,
-        "rounds": rounds,
-        "challengers": challengers,
-        "groups": groups,
-        "advance": advance,
-    }
 
     async def question(arena: Arena) -> Shown:
         canonical = await arena.ruleset(ruleset)
@@ -154,8 +117,8 @@ def create(  # noqa: PLR0913 -- a command's options
         assert control is not None
         rules = CompetitionRules(
             ruleset=canonical,
-            format=format,
-            options=make_options(arena, canonical, boards=boards, lot=name, **options),
+            format=chosen.format,
+            options=chosen.options(arena, canonical, lot=name),
             time_control=control,
             rated=rated,
             weight=weight,

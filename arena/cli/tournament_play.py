@@ -24,20 +24,8 @@ from arena.cli.competition import (
 from arena.cli.connection import Arena, opened, settings_of
 from arena.cli.console import DataDir, Json
 from arena.cli.demo import sample_bots
-from arena.cli.format_options import (
-    Advance,
-    Boards,
-    Challengers,
-    Cycles,
-    FormatName,
-    Groups,
-    Rounds,
-    Ruleset,
-    TimeControl,
-    make_options,
-)
+from arena.cli.format_options import FormatChoice, Ruleset, TimeControl, takes_format
 from arena.competition_records import CompetitionRules, Seeding
-from arena.competitions.model import Format
 from arena.errors import ArenaError, InputError
 from arena.patience import cancel
 from arena.processes import run_until_told
@@ -65,18 +53,13 @@ HERE = "here"
 """The name of a tournament of an arena of its own."""
 
 
+@takes_format
 def play(  # noqa: PLR0913 -- a command's options
     ruleset: Ruleset,
     *,
-    format: FormatName = Format.ROUND_ROBIN,  # noqa: A002 -- the option's name
+    chosen: FormatChoice,
     folders: Folders = None,
     clones: Clones = 1,
-    boards: Boards = None,
-    cycles: Cycles = 1,
-    rounds: Rounds = None,
-    challengers: Challengers = 1,
-    groups: Groups = 2,
-    advance: Advance = 2,
     time: TimeControl = None,
     seed: Annotated[str, typer.Option(help="Text that all boards follow from.")] = "",
     slots: Annotated[int | None, typer.Option(min=1, help="Tables at once; one per core.")] = None,
@@ -86,20 +69,13 @@ def play(  # noqa: PLR0913 -- a command's options
     json: Json = False,
 ) -> None:
     """Play a whole tournament here and now, on an arena of its own."""
-    options: dict[str, Any] = {
-        "cycles": cycles,
-        "rounds": rounds,
-        "challengers": challengers,
-        "groups": groups,
-        "advance": advance,
-    }
 
     async def tournament(arena: Arena, entries: Sequence[str]) -> Shown:
         canonical = parse_ruleset(ruleset).ruleset
         rules = CompetitionRules(
             ruleset=canonical,
-            format=format,
-            options=make_options(arena, canonical, boards=boards, lot=seed, **options),
+            format=chosen.format,
+            options=chosen.options(arena, canonical, lot=seed),
             time_control=time or arena.settings.time_control,
             seeding=Seeding.GIVEN,
         )
