@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -12,9 +13,7 @@ from arena.cli.connection import Arena, ask
 from arena.cli.console import DataDir, Json, RedisUrl, out, print_json
 from arena.errors import NotFoundError
 from arena.metrics import QUEUE_STATES
-
-if TYPE_CHECKING:
-    from arena.queue.match_queue import MatchQueue
+from arena.queue.match_queue import MatchQueue
 
 Matches = Annotated[
     list[str] | None, typer.Argument(help="Dead matches, by id; all of them without any.")
@@ -26,8 +25,12 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     queue = typer.Typer(name="queue", help="See what waits, mend what died.", no_args_is_help=True)
     queue.command(name="show")(show)
-    queue.command(name="retry")(retry)
-    queue.command(name="purge")(purge)
+    queue.command(
+        name="retry", help="Queue dead matches again, their attempts and voids forgotten."
+    )(_for_dead(MatchQueue.retry, done="queued again"))
+    queue.command(name="purge", help="Forget dead matches.")(
+        _for_dead(MatchQueue.purge, done="forgotten")
+    )
     app.add_typer(queue)
 
 
@@ -103,47 +106,43 @@ async def _read(arena: Arena) -> dict[str, Any]:
     }
 
 
-def retry(
-    matches: Matches = None,
-    *,
-    ruleset: Ruleset = "",
-    data_dir: DataDir = None,
-    redis_url: RedisUrl = None,
-    json: Json = False,
-) -> None:
-    """Queue dead matches again, their attempts and voids forgotten."""
+def _for_dead(
+    act: Callable[[MatchQueue, str], Awaitable[bool]], *, done: str
+) -> Callable[..., None]:
+    """Return a command that does something to dead matches.
 
-    async def question(arena: Arena) -> list[str]:
-        return await _each_dead(arena, ruleset, matches or [], again=True)
+    Args:
+        act: does it to one; False when the match is not dead any more.
+        done: what then has been done to it, in words.
+    """
 
-    _report("queued again", ask(question, data_dir=data_dir, redis_url=redis_url), json=json)
+    def command(
+        matches: Matches = None,
+        *,
+        ruleset: Ruleset = "",
+        data_dir: DataDir = None,
+        redis_url: RedisUrl = None,
+        json: Json = False,
+    ) -> None:
+        async def question(arena: Arena) -> list[str]:
+            dead = await _dead(arena, ruleset, matches or [])
+            return [match for match, queue in dead.items() if await act(queue, match)]
 
+        found = ask(question, data_dir=data_dir, redis_url=redis_url)
+        if json:
+            print_json({"matches": found})
+        else:
+            out.print(f"{len(found)} {done}{': ' if found else ''}{' '.join(found)}", markup=False)
 
-def purge(
-    matches: Matches = None,
-    *,
-    ruleset: Ruleset = "",
-    data_dir: DataDir = None,
-    redis_url: RedisUrl = None,
-    json: Json = False,
-) -> None:
-    """Forget dead matches."""
-
-    async def question(arena: Arena) -> list[str]:
-        return await _each_dead(arena, ruleset, matches or [], again=False)
-
-    _report("forgotten", ask(question, data_dir=data_dir, redis_url=redis_url), json=json)
-
-
-def _report(what: str, done: list[str], *, json: bool) -> None:
-    if json:
-        print_json({"matches": done})
-    else:
-        out.print(f"{len(done)} {what}{': ' if done else ''}{' '.join(done)}", markup=False)
+    return command
 
 
-async def _each_dead(arena: Arena, ruleset: str, matches: list[str], *, again: bool) -> list[str]:
-    """Queue again or forget; nothing is done when one of the matches is not dead."""
+async def _dead(arena: Arena, ruleset: str, matches: list[str]) -> dict[str, MatchQueue]:
+    """Return the queues of dead matches, of all of them without any that are named.
+
+    Raises:
+        NotFoundError: one of those that are named is not dead.
+    """
     rulesets = [await arena.ruleset(ruleset)] if ruleset else await arena.queues.rulesets()
     dead: dict[str, MatchQueue] = {}
     for each in rulesets:
@@ -152,9 +151,4 @@ async def _each_dead(arena: Arena, ruleset: str, matches: list[str], *, again: b
     missing = [match for match in matches if match not in dead]
     if missing:
         raise NotFoundError(f"{missing[0]} is not a dead match; `arena queue show` lists them")
-    done = []
-    for match in matches or list(dead):
-        queue = dead[match]
-        if await (queue.retry(match) if again else queue.purge(match)):
-            done.append(match)
-    return done
+    return {match: dead[match] for match in matches or dead}
