@@ -242,6 +242,7 @@ class CompetitionRunner:
         log = self._log.bind(competition=run.record.id, match=entry.match_id)
         if following is None or following.played:
             run.cursor = entry.sequence
+            await self.competitions.release(run.record.id, entry.match_id)
             log.warning("annulment not followed", played=following and following.played)
             return
         queue = self._queues.queue(run.record.rules.ruleset)

@@ -122,6 +122,33 @@ async def test_an_annulled_result_is_marked(queue: MatchQueue, ladder: Ladder) -
     assert [each.annulled for each in await ladder.latest(10)] == [None, "wrong version", None]
 
 
+async def test_nothing_is_logged_between_a_check_and_its_annulment(
+    queue: MatchQueue, ladder: Ladder
+) -> None:
+    """What is committed after a check is checked again; a check that refuses changes nothing."""
+    await _play_some(queue, 3)
+    seen: list[int] = []
+
+    async def check() -> None:
+        seen.append((await ladder.ends()).sequence)
+        if len(seen) < 3:
+            await play(queue, f"late{len(seen)}", ["ada@1", "bob@1"], 1_000_000)
+
+    assert await annul(ladder, "m1", reason="", check=check)
+    assert len(seen) == 3
+    (entry,) = await ladder.entries(after=seen[-1])
+    assert isinstance(entry, Annulled)
+    assert (await replay(ladder)).equal
+
+    async def refuse() -> None:
+        raise ArenaError("no")
+
+    before = await ladder.snapshot()
+    with pytest.raises(ArenaError, match="no"):
+        await annul(ladder, "m2", reason="", check=refuse)
+    assert await ladder.snapshot() == before
+
+
 async def test_an_unknown_match_cannot_be_annulled(queue: MatchQueue, ladder: Ladder) -> None:
     """A match that waits, or never was, is the caller's error."""
     await enqueue(queue, make_spec("m1"))
