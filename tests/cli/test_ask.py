@@ -216,13 +216,15 @@ def test_a_debugger_has_the_terminal(file: Path, tmp_path: Path) -> None:
     )  # fmt: skip
     os.close(end)
     with asking:
-        assert "return choice" in read_until(terminal, "(Pdb) ")
+        shown = read_until(terminal, "(Pdb) ")
+        assert "return choice" in shown
         os.write(terminal, b"p 'ply', turn.ply\n")
         assert "('ply', 0)" in read_until(terminal, "(Pdb) ")
         os.write(terminal, b"c\n")
         assert "answer: " in read_until(terminal, "took")
         assert asking.wait(PATIENCE) == 0
     os.close(terminal)
+    assert "fork" not in shown, "the library notes how the bot was started"
 
 
 def read_until(terminal: int, text: str) -> str:
