@@ -127,8 +127,9 @@ def report(competition: Competition, results: Mapping[str, CompetitionResult]) -
         competition: what is played.
         results: by match; those of other competitions are ignored.
     """
+    # Sums of fractions depend on their order, and the order of results on who played when.
     own = {
-        match: result for match, result in results.items() if match.startswith(f"{competition.id}.")
+        match: results[match] for match in sorted(results) if match.startswith(f"{competition.id}.")
     }
     numbers = {entrant: number for number, entrant in enumerate(competition.entrants)}
     found = strengths(own.values(), numbers)

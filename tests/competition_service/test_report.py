@@ -91,6 +91,16 @@ def test_leads_are_covered_by_their_intervals() -> None:
     assert 0.91 <= inside / asked <= 0.985
 
 
+@pytest.mark.parametrize("format_", [Format.ROUND_ROBIN, Format.SWISS, Format.DOUBLE_ELIMINATION])
+def test_the_order_of_the_results_changes_nothing(format_: Format) -> None:
+    """Whichever match was played first, every number of the standings is the same to the bit."""
+    cup = competition(format_)
+    results = play(cup, GRADED)
+    matches = list(results)
+    random.Random(1).shuffle(matches)
+    assert report(cup, {match: results[match] for match in matches}) == report(cup, results)
+
+
 def test_a_thin_set_of_results_says_so() -> None:
     """One round of few boards gives words instead of a number."""
     cup = competition(boards=1)
