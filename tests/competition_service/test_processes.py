@@ -1,124 +1,83 @@
 """Tournaments played by the real processes, some of which are killed."""
 
 import asyncio
-import json
-import subprocess
+import random
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from arena.queue.queues import Queues
-from tests.redis_server import BINARIES, RedisServer
-from tests.service_kit import Service, eventually, results_of
+from arena.competitions.model import Format
+from tests.competition_service.storm import RULESETS, Case, House, Storm, Tournament
+from tests.service_kit import eventually
 
-pytestmark = [pytest.mark.redis, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.redis, pytest.mark.slow]
 
-BOTS = ["ada", "bob", "cid", "dan"]
-CREATE = ["tournament", "create", "cup", "quasenbo", "--seed", "s", "--boards", "1", "--start"]
-
-
-@pytest.fixture
-def services(tmp_path: Path) -> Iterator[list[Service]]:
-    """Two arenas, each on an embedded server of its own."""
-    servers = [RedisServer(BINARIES["valkey"], durable=True) for _ in range(2)]
-    services = []
-    for number, server in enumerate(servers):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        services.append(Service(folder, server.url))
-    yield services
-    for service, server in zip(services, servers, strict=True):
-        service.close()
-        server.close()
-
-
-def standings(service: Service) -> list[tuple[Any, ...]]:
-    """Return what the table says, and which matches it is made of."""
-    shown = service.json("tournament", "show", "cup", "--wait")
-    (division,) = shown["divisions"]
-    rows = [(row["entrant"], row["points"], row["set_score"]) for row in division["standings"]]
-    matches = [(each["match"], *each["entrants"], *each["scores"]) for each in division["matches"]]
-    seeds = [(each["round"], each["seed"]) for each in shown["rounds"]]
-    return [("ended", shown["state"]), *rows, *sorted(matches), *sorted(seeds)]
+FOUR = RULESETS[1]
+CASES = [
+    Case(format=Format.ROUND_ROBIN, entrants=4, matches=6),
+    Case(format=Format.ROUND_ROBIN, entrants=3, matches=6, options={"cycles": 2}),
+    Case(format=Format.SWISS, entrants=4, matches=6, options={"rounds": 3}),
+    Case(format=Format.SINGLE_ELIMINATION, entrants=6, matches=5),
+    Case(format=Format.DOUBLE_ELIMINATION, entrants=4, matches=6),
+    Case(format=Format.GAUNTLET, entrants=5, matches=6, options={"challengers": 2}),
+    Case(format=Format.GROUPS, entrants=6, matches=9),
+    Case(ruleset=FOUR, format=Format.ROUND_ROBIN, entrants=4, matches=3),
+    Case(ruleset=FOUR, format=Format.SWISS, entrants=4, matches=2),
+    Case(ruleset=FOUR, format=Format.SINGLE_ELIMINATION, entrants=5, matches=2),
+    Case(
+        ruleset=FOUR,
+        format=Format.GROUPS,
+        entrants=4,
+        matches=4,
+        options={"groups": 1, "advance": 4},
+    ),
+]
 
 
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """An arena whose scheduler and worker live."""
+    house = House(tmp_path_factory.mktemp("calm") / "arena", bots=6)
+    asyncio.run(house.settle_in())
+    house.start("scheduler")
+    house.start("worker")
+    yield house
+    house.close()
+
+
+@pytest.fixture(scope="module")
+def stormy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """An arena that has nothing but its server."""
+    house = House(tmp_path_factory.mktemp("stormy") / "arena", bots=6)
+    asyncio.run(house.settle_in())
+    yield house
+    house.close()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 async def test_killed_schedulers_and_workers_leave_the_same_table(
-    services: list[Service],
+    calm: House, stormy: House, case: Case
 ) -> None:
     """The same seed gives the same matches and the same table, in peace and under fire."""
-    calm, stormy = services
-    for service in services:
-        service.add_bots(*BOTS)
-        service.json(*CREATE, "--format", "double_elimination", *(f"--bot={bot}" for bot in BOTS))
-    calm.start("scheduler", "--matches", "1")
-    calm.start("worker")
-    expected = await asyncio.to_thread(standings, calm)
-    calm.close()
+    async with calm.opened() as one, stormy.opened() as other:
+        expected, found = Tournament(one, case), Tournament(other, case)
+        await expected.start(calm.bots)
+        await found.start(stormy.bots)
+        led = stormy.times_led()
+        storm = Storm(stormy, found, random.Random(case.name))
+        try:
+            await storm.rage(matches=case.matches)
+            await eventually(expected.has_ended)
+        finally:
+            storm.settle()
+            await expected.abandon()
+            await found.abandon()
+        assert storm.leases_lost > 0
+        assert stormy.times_led() >= led + 2
 
-    schedulers = [stormy.start("scheduler", "--matches", "1") for _ in range(2)]
-    worker = stormy.start("worker")
-    async with stormy.queues() as queues:
-        for count in (1, 4):
-            await eventually(lambda count=count: _has(queues, count))  # type: ignore[misc]
-            _kill(schedulers.pop(0), worker)
-            schedulers.append(stormy.start("scheduler", "--matches", "1"))
-            worker = stormy.start("worker")
-        found = await asyncio.to_thread(standings, stormy)
-        ids = [each.match_id for each in await results_of(queues, "quasenbo")]
-    assert json.dumps(found) == json.dumps(expected)
-    assert len(ids) == len(set(ids))
-
-
-async def _has(queues: Queues, count: int) -> bool:
-    results = await results_of(queues, "quasenbo")
-    return sum(each.flow == "t:cup" for each in results) >= count
-
-
-def _kill(*processes: subprocess.Popen[bytes]) -> None:
-    for process in processes:
-        process.kill()
-        process.wait()
-
-
-async def test_the_commands_of_a_tournament_and_of_a_league(services: list[Service]) -> None:
-    """An operator plans, creates, pauses, resumes and shows, in words, JSON and CSV."""
-    service = services[0]
-    service.add_bots(*BOTS)
-    service.start("scheduler", "--matches", "1")
-    service.start("worker")
-    plan = service.json("tournament", "plan", "quasenbo", "--entrants", "6", "--slots", "2")
-    assert (plan["matches_least"], plan["rounds"]) == (15, 5)
-    service.json("tournament", "create", "cup", "quasenbo", "--format", "single_elimination")
-    for bot in BOTS:
-        service.json("tournament", "join", "cup", bot)
-    service.json("tournament", "withdraw", "cup", "dan")
-    assert service.json("tournament", "start", "cup")["state"] == "running"
-    assert service.json("tournament", "pause", "cup")["state"] == "paused"
-    assert service.json("tournament", "resume", "cup")["state"] == "running"
-    answer = service.run("tournament", "show", "cup", "--wait", "--cross")
-    assert answer.returncode == 0, answer.stderr
-    assert "┐" in answer.stdout
-    assert "comes first" in answer.stdout
-    table = service.run("tournament", "show", "cup", "--csv").stdout.splitlines()
-    assert table[0].startswith("competition,rank,entrant,points")
-    assert len(table) == 4
-    refused = service.run("tournament", "start", "cup")
-    assert refused.returncode == 2
-    assert "cup is ended" in refused.stderr
-
-    service.json("league", "create", "main", "quasenbo", "--every", "at once", "--seasons", "1",
-                 "--everybody", "--boards", "1")  # fmt: skip
-    assert service.run("league", "season", "main", "--start").returncode == 0
-    await eventually(lambda: _has_ended(service), within=120)
-    season = service.json("league", "season", "main")
-    assert [len(each["standings"]) for each in season["divisions"]] == [4]
-    (league,) = service.json("league", "show", "main")["leagues"]
-    assert len(league["places"]) == 4
-
-
-async def _has_ended(service: Service) -> bool:
-    shown = await asyncio.to_thread(service.json, "league", "show", "main")
-    await asyncio.sleep(0.5)
-    return bool(shown["leagues"][0]["state"] == "ended")
+        told = await found.told()
+        assert told == await expected.told()
+        matches = [each["match"] for each in told["divisions"][0]["matches"]]
+        assert len(matches) >= case.matches
+        assert sorted(await found.played()) == sorted(await expected.played()) == sorted(matches)
+        assert await found.left_over() == 0
