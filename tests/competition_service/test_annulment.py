@@ -3,29 +3,32 @@
 import hashlib
 import json
 import random
-from dataclasses import replace
 from datetime import timedelta
-from itertools import combinations
-from typing import Any
 
 import pytest
 
-from arena import competition_annulment
 from arena.competition_documents import competition_document
-from arena.competition_records import CompetitionRecord, CompetitionState, planned_id
+from arena.competition_records import CompetitionState, planned_id
 from arena.competition_report import reports
-from arena.competition_results import CompetitionResult
 from arena.competitions.model import Format
 from arena.errors import PreconditionError
 from arena.queue import rebuild
-from arena.queue.entries import Annulled, LoggedResult
-from arena.queue.models import Committed, Lease, MatchSpec, Phase
-from arena.queue.retention import whole_log
-from tests.competition_service.hall import Hall, outcome
+from tests.competition_service.annulling import (
+    EIGHT,
+    annul,
+    annulments,
+    begun,
+    counted,
+    queued,
+    replaced,
+    require_each_match_counted_once,
+    stood,
+    turn,
+)
+from tests.competition_service.hall import Hall
 
 pytestmark = pytest.mark.redis
 
-EIGHT = [f"bot{number}" for number in range(8)]
 FORMATS: list[tuple[str, Format, dict[str, int]]] = [
     ("quasenbo", Format.ROUND_ROBIN, {}),
     ("quasenbo", Format.GAUNTLET, {"challengers": 2}),
@@ -38,92 +41,6 @@ FORMATS: list[tuple[str, Format, dict[str, int]]] = [
     ("pese-katesh", Format.SINGLE_ELIMINATION, {"boards": 1}),
 ]
 DECIDING = {Format.SINGLE_ELIMINATION, Format.DOUBLE_ELIMINATION, Format.GROUPS}
-
-
-async def annul(hall: Hall, match: str, *, ruleset: str = "quasenbo") -> bool:
-    """Annul a match as an operator does."""
-    return await competition_annulment.annul(
-        match,
-        reason="a test",
-        ladder=hall.queues.ladder(ruleset),
-        archive=None,
-        competitions=hall.competitions,
-    )
-
-
-async def begun(hall: Hall, format_: Format, *, bots: int, **facts: Any) -> None:
-    """Start a cup and queue its first matches."""
-    await hall.add_bots(EIGHT[:bots])
-    await hall.create(EIGHT[:bots], format_, **facts)
-    await hall.tick()
-
-
-async def replaced(hall: Hall) -> None:
-    """Let another scheduler follow the one that is active, and work once."""
-    hall.new_runner()
-    await hall.lead()
-    await hall.tick()
-
-
-async def stood(hall: Hall) -> tuple[CompetitionRecord, dict[str, CompetitionResult]]:
-    """Return the cup and its results."""
-    return await hall.competitions.get("t-cup"), await hall.competitions.results("t-cup")
-
-
-async def counted(hall: Hall) -> dict[str, int]:
-    """Return how many matches each entrant has played, as the standings count."""
-    (report,) = reports(*await stood(hall))
-    return {row.standing.entrant: row.standing.played for row in report.rows}
-
-
-async def queued(hall: Hall) -> dict[str, MatchSpec]:
-    """Return what waits or is being played, by id."""
-    texts = await hall.redis.hvals("{l:quasenbo}:spec")
-    return {spec.id: spec for spec in map(MatchSpec.from_json, texts)}
-
-
-async def annulments(hall: Hall, ruleset: str = "quasenbo") -> set[str]:
-    """Return which matches the log says are annulled."""
-    log = whole_log(hall.queues.ladder(ruleset), None)
-    return {entry.match_id async for entry in log if isinstance(entry, Annulled)}
-
-
-async def taken(hall: Hall, match: str) -> Lease:
-    """Return the lease of a match, which is the only one that waits."""
-    lease = await hall.lease()
-    assert lease is not None
-    assert lease.match_id == match
-    return lease
-
-
-def turn(hall: Hall, match: MatchSpec) -> str:
-    """Let whoever lost a match beat everybody from now on; return the version."""
-    first, second = match.entrants
-    won = outcome(match, hall.strengths).pair_scores[0] > 500_000
-    loser = second if won else first
-    hall.strengths[loser.partition("@")[0]] = 10_000.0
-    return loser
-
-
-async def require_each_match_counted_once(hall: Hall, ruleset: str = "quasenbo") -> None:
-    """Hold an ended cup against the log: each result is of the one playing that counts."""
-    record, results = await stood(hall)
-    annulled = await annulments(hall, ruleset)
-    logged = {
-        entry.match_id: entry
-        async for entry in whole_log(hall.queues.ladder(ruleset), None)
-        if isinstance(entry, LoggedResult) and entry.flow == "t:cup"
-    }
-    played = {each: result for each, result in results.items() if not result.is_walkover}
-    assert logged.keys() - record.spent.keys() == {record.playing(each) for each in played}
-    for planned, result in played.items():
-        entry = logged[record.playing(planned)]
-        assert (entry.entrants, entry.sets) == (result.entrants, result.sets)
-    assert annulled <= record.spent.keys()
-    (report,) = reports(record, results)
-    assert report.finished
-    assert {match.id for match in report.matches} == results.keys()
-    assert record.ranking == (tuple(row.standing.entrant for row in report.rows),)
 
 
 async def test_an_annulled_match_is_taken_out_and_played_again(hall: Hall) -> None:
@@ -274,128 +191,6 @@ async def test_a_round_of_a_swiss_that_has_not_begun_is_paired_anew(hall: Hall) 
     await require_each_match_counted_once(hall)
 
 
-async def test_a_knock_out_drops_what_waits_on_an_annulled_result(hall: Hall) -> None:
-    """The final that was queued leaves the queue, and whoever wins the replay plays it."""
-    await begun(hall, Format.SINGLE_ELIMINATION, bots=4)
-    await hall.play()
-    await hall.tick()
-    assert set(await queued(hall)) == {"t-cup.r2.t1"}
-    winner = turn(hall, hall.played[0])
-    assert await annul(hall, "t-cup.r1.t1")
-    await replaced(hall)
-    assert set(await queued(hall)) == {"t-cup.r1.t1.a2"}
-    await hall.play()
-    await replaced(hall)
-    (final,) = (await queued(hall)).values()
-    assert final.id == "t-cup.r2.t1.a2"
-    assert winner in final.entrants
-    assert (await hall.run()).ranking[0][0] == winner
-    assert [spec.id for spec in hall.played[2:]] == ["t-cup.r1.t1.a2", "t-cup.r2.t1.a2"]
-    await require_each_match_counted_once(hall)
-
-
-async def test_a_final_that_is_being_played_on_an_annulled_result_is_dropped(hall: Hall) -> None:
-    """Its worker is told so; where the commit comes first it still does not count."""
-    await begun(hall, Format.SINGLE_ELIMINATION, bots=4)
-    await hall.play()
-    await hall.tick()
-    queue = hall.queues.queue("quasenbo")
-    lease = await taken(hall, "t-cup.r2.t1")
-    assert await annul(hall, "t-cup.r1.t1")
-    await hall.tick()
-    assert await queue.phase("t-cup.r2.t1") is Phase.CANCELLED
-    reply = await queue.commit(lease, outcome(lease.spec, hall.strengths))
-    assert reply.answer is Committed.CANCELLED
-    await hall.play()
-    await hall.tick()
-
-    lease = await taken(hall, "t-cup.r2.t1.a2")
-    assert await annul(hall, "t-cup.r1.t2")
-    reply = await queue.commit(lease, outcome(lease.spec, hall.strengths))
-    assert reply.answer is Committed.COMMITTED
-    await replaced(hall)
-    assert (await stood(hall))[1].keys() == {"t-cup.r1.t1"}
-    # What does not count may be annulled for the ladder's sake, and holds nothing up.
-    assert await annul(hall, "t-cup.r2.t1.a2")
-    record = await hall.run(rounds=10)
-    assert {each for each, why in record.spent.items() if not why.annulled} == {
-        "t-cup.r2.t1", "t-cup.r2.t1.a2"
-    }  # fmt: skip
-    await require_each_match_counted_once(hall)
-
-
-async def test_a_knock_out_that_went_on_refuses_and_says_what_to_do(hall: Hall) -> None:
-    """Whether or not the scheduler has seen it; taken back from the end, everything may be."""
-    await begun(hall, Format.SINGLE_ELIMINATION, bots=8)
-    await hall.play()
-    await hall.tick()
-    await hall.play(most=1)
-    for _ in range(2):
-        with pytest.raises(
-            PreconditionError, match=r"has played t-cup\.r2\.t1; pause it"
-        ) as refused:
-            await annul(hall, "t-cup.r1.t1")
-        assert refused.value.reason == "IN_COMPETITION"
-        await replaced(hall)
-    assert await annulments(hall) == set()
-    assert "t-cup.r1.t1" in (await stood(hall))[1]
-
-    await hall.competitions.pause("t-cup")
-    assert await annul(hall, "t-cup.r2.t1")
-    assert await annul(hall, "t-cup.r1.t1")
-    await replaced(hall)
-    assert (await stood(hall))[1].keys() == {f"t-cup.r1.t{table}" for table in (2, 3, 4)}
-    await hall.competitions.resume("t-cup")
-    await hall.run()
-    assert [spec.id for spec in hall.played[5:]].count("t-cup.r2.t1.a2") == 1
-    await require_each_match_counted_once(hall)
-
-
-async def test_a_tie_break_is_annulled_before_the_match_that_it_decided(hall: Hall) -> None:
-    """The match of the bracket is held by the one that was played because it tied."""
-    await begun(hall, Format.SINGLE_ELIMINATION, bots=2)
-    lease = await taken(hall, "t-cup.r1.t1")
-    await hall.queues.queue("quasenbo").commit(lease, tied(lease.spec, hall.strengths))
-    await hall.tick()
-    await hall.play(most=1)
-    assert hall.played[-1].id == "t-cup.r1.t1x"
-    with pytest.raises(PreconditionError, match=r"has played t-cup\.r1\.t1x;"):
-        await annul(hall, "t-cup.r1.t1")
-    assert await annul(hall, "t-cup.r1.t1x")
-    await hall.tick()
-    assert set(await queued(hall)) == {"t-cup.r1.t1x.a2"}
-    assert await annul(hall, "t-cup.r1.t1")
-    await hall.tick()
-    assert set(await queued(hall)) == {"t-cup.r1.t1.a2"}
-    assert (await hall.run()).state is CompetitionState.ENDED
-
-
-def tied(spec: MatchSpec, strengths: dict[str, float]) -> Any:
-    """Return a result of two in which nobody is better."""
-    found = outcome(spec, strengths)
-    return replace(found, scores=((0, 500_000), (500_000, 0)), sets=(2,) * spec.boards)
-
-
-async def test_groups_are_annulled_until_the_knock_out_is_played(hall: Hall) -> None:
-    """A knock-out that waits is seeded anew; one that has begun to be played holds the groups."""
-    await begun(hall, Format.GROUPS, bots=8, options={"groups": 2})
-    for _ in range(2):
-        await hall.play()
-        await hall.tick()
-    assert set(await queued(hall)) == {"t-cup.k.r1.t1", "t-cup.k.r1.t2"}
-    assert await annul(hall, "t-cup.g2.r1.t1")
-    await hall.tick()
-    assert set(await queued(hall)) == {"t-cup.g2.r1.t1.a2"}
-    await hall.play()
-    await hall.tick()
-    assert set(await queued(hall)) == {"t-cup.k.r1.t1.a2", "t-cup.k.r1.t2.a2"}
-    await hall.play(most=1)
-    with pytest.raises(PreconditionError, match=r"has played t-cup\.k\.r1\.t\d\.a2"):
-        await annul(hall, "t-cup.g1.r1.t1")
-    await hall.run()
-    await require_each_match_counted_once(hall)
-
-
 async def test_an_ended_competition_keeps_its_results(hall: Hall) -> None:
     """Refused in one sentence, and nothing is annulled."""
     await begun(hall, Format.ROUND_ROBIN, bots=4)
@@ -462,22 +257,3 @@ async def test_whoever_left_loses_the_match_that_was_annulled(hall: Hall) -> Non
     assert result.match.points(result.entrants.index(other)) == 1
     assert "t-cup.r1.t1.a2" not in {spec.id for spec in hall.played}
     await require_each_match_counted_once(hall)
-
-
-async def test_every_pairing_of_annulments_in_a_small_knock_out_counts_once(hall: Hall) -> None:
-    """Whichever two first-round matches are annulled together, the bracket is played to its end."""
-    await hall.add_bots(EIGHT)
-    firsts = [f"r1.t{table}" for table in (1, 2, 3, 4)]
-    for number, pair in enumerate(combinations(firsts, 2)):
-        name = f"cup{number}"
-        await hall.create(EIGHT, Format.SINGLE_ELIMINATION, name=name)
-        await hall.tick()
-        await hall.play()
-        await hall.tick()
-        for first in pair:
-            assert await annul(hall, f"t-{name}.{first}")
-        record = await hall.run(f"t-{name}")
-        ids = {spec.id.removeprefix(f"t-{name}.") for spec in hall.played if name in spec.id}
-        touched = {f"r2.t{1 + firsts.index(each) // 2}" for each in pair}
-        assert {f"{each}.a2" for each in (*pair, *touched)} <= ids
-        assert len(record.ranking[0]) == 8
