@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from arena.cli import bots
 from arena.cli.console import DataDir, Json, RedisUrl, ask, out, print_json
+from arena.cli.tables import Column, show, table
 from referee.match.bot_folder import load_bot_folder
 
 if TYPE_CHECKING:
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from arena.cli.connection import Arena
     from arena.store import Added, Bot
 
+_COLUMNS = (
+    Column("bot", shortens=True),
+    Column("owner", leaves=3),
+    Column("state"),
+    Column("version", leaves=1),
+    Column("ladders", leaves=2, wraps=True),
+)
 HOUSE = "house"
 """The owner whose bots may meet each other."""
 
@@ -105,12 +112,11 @@ def show_all(
     if json:
         print_json({"bots": [{**_document(bot), "state": state} for bot, state in bots]})
         return
-    table = Table(box=None, pad_edge=False)
-    for heading in ("bot", "owner", "state", "version", "ladders"):
-        table.add_column(heading)
-    for bot, state in bots:
-        table.add_row(bot.name, bot.owner, state, bot.active_version, " ".join(bot.rulesets))
-    out.print(table)
+    rows = [
+        (bot.name, bot.owner, state, bot.active_version or "-", " ".join(bot.rulesets))
+        for bot, state in bots
+    ]
+    show(table(_COLUMNS, rows))
 
 
 async def _state(arena: Arena, bot: Bot) -> str:

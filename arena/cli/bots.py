@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.table import Table
 
 from arena.cli.console import Json, out, print_json
 from arena.cli.remote import Server, calling, moment, pages, word
 from arena.cli.submit import show_step, show_verdict, version_document
+from arena.cli.tables import Column, table
+from arena.cli.tables import show as show_table
 from arena.v1 import accounts_pb2, bots_pb2
 
 if TYPE_CHECKING:
     from arena.client import Client
 
+_COLUMNS: Final = (
+    Column("bot", shortens=True),
+    Column("owner", leaves=3),
+    Column("state"),
+    Column("version", leaves=1),
+    Column("versions", leaves=4, right=True),
+    Column("ladders", leaves=2, wraps=True),
+)
 BotName = Annotated[str, typer.Argument(metavar="BOT", help="The bot's name.")]
 
 
@@ -52,11 +61,8 @@ def bots(
     if not found:
         out.print("no bots yet; `arena new NAME` begins one, `arena submit DIR` brings it here")
         return
-    table = Table(box=None, pad_edge=False)
-    for heading in ("bot", "owner", "state", "version", "versions", "ladders"):
-        table.add_column(heading, overflow="fold", no_wrap=heading in {"bot", "version"})
-    for bot, state in zip(found, states, strict=True):
-        table.add_row(
+    rows = [
+        (
             bot.name,
             bot.owner,
             state,
@@ -64,7 +70,9 @@ def bots(
             str(bot.version_count),
             " ".join(bot.rulesets),
         )
-    out.print(table)
+        for bot, state in zip(found, states, strict=True)
+    ]
+    show_table(table(_COLUMNS, rows))
 
 
 def show(

@@ -20,6 +20,7 @@ from arena.cli.bot import HOUSE, add_bot
 from arena.cli.connection import Arena, opened, settings_of
 from arena.cli.console import EXIT_FAILED, Json, out, print_json, progress_console
 from arena.cli.ladder import Row, rows, table_of
+from arena.cli.tables import show
 from arena.config import LadderSettings
 from arena.errors import InputError
 from arena.processes import run_until_told
@@ -236,7 +237,7 @@ class _Show:
             print_json(self._document())
             return
         if self._live is None:
-            out.print(self._picture())
+            show(self._picture())
         for ruleset, report in self._reports.items():
             verdict = "live = replayed" if report.equal else "live and replayed differ"
             out.print(f"{ruleset}: sum + bank {report.balance}, {verdict}", markup=False)
@@ -247,7 +248,11 @@ class _Show:
         return f"{self.played}{of} matches in {self._seconds:.0f} s, {rate:.2f} matches per second"
 
     def _picture(self) -> Group:
-        tables = [table_of(self._title(each), self._ladders[each].rows) for each in self._ladders]
+        width = progress_console.width if self._live is not None else None
+        tables = [
+            table_of(self._title(each), ladder.rows, width=width)
+            for each, ladder in self._ladders.items()
+        ]
         return Group(*tables, Text(self._progress()))
 
     def _title(self, ruleset: str) -> str:

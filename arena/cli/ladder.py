@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from arena.cli import remote_ladder
 from arena.cli.console import EXIT_FAILED, DataDir, Json, RedisUrl, ask, complain, out, print_json
 from arena.cli.remote import Server, goes_remote
+from arena.cli.tables import Column, show, table
 from arena.ratings.elo import MICRO
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from arena.cli.connection import Arena
     from arena.queue.rebuild import Report
     from arena.strengths import Strength
@@ -57,7 +59,7 @@ def ladder(  # noqa: PLR0913 -- a command's options
     if not found:
         out.print("There is no ladder yet; `arena bot add DIR` opens them.")
     for each, bots in found.items():
-        out.print(table_of(each, bots))
+        show(table_of(each, bots))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +124,21 @@ async def rows(arena: Arena, ruleset: str, *, count: int = 50) -> list[Row]:
     ]
 
 
-def table_of(title: str, standings: list[Row]) -> Table:
-    """Return the standings as a table."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("rank", justify="right")
-    table.add_column("bot")
-    for heading in ("Elo", "strength", "95 %", "matches", "time-outs"):
-        table.add_column(heading, justify="right")
-    for row in standings:
-        table.add_row(
+_COLUMNS = (
+    Column("rank", right=True),
+    Column("bot", shortens=True),
+    Column("Elo", right=True),
+    Column("strength", right=True, leaves=2),
+    Column("95 %", right=True, leaves=1),
+    Column("matches", right=True, leaves=3),
+    Column("time-outs", right=True, leaves=4),
+)
+
+
+def table_of(title: str, standings: list[Row], *, width: int | None = None) -> RenderableType:
+    """Return the standings as a table that is at most so wide; as stdout, without a width."""
+    cells = [
+        (
             str(row.rank),
             row.bot,
             f"{row.rating / MICRO:.1f}",
@@ -139,7 +147,9 @@ def table_of(title: str, standings: list[Row]) -> Table:
             str(row.matches),
             str(row.timeouts),
         )
-    return table
+        for row in standings
+    ]
+    return table(_COLUMNS, cells, title=title, width=width)
 
 
 def error_text(row: Row) -> str:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.table import Table
 
 from arena import replay_files
 from arena.cli.console import Json, complain, out, print_json
 from arena.cli.remote import Server, calling, moment, pages, word
+from arena.cli.tables import Column, table
+from arena.cli.tables import show as show_table
 from arena.errors import DeniedError, InputError, NotFoundError, UnauthenticatedError
 from arena.match_log import MatchLog
 from arena.process_log import ProcessLog
@@ -36,6 +37,15 @@ _SORRY: Final = {
     ),
     matches_pb2.MATCH_STATE_CANCELLED: "it was cancelled and will not be played",
 }
+MATCHES: Final = (
+    Column("match"),
+    Column("ladder", leaves=1),
+    Column("time", leaves=2),
+    Column("games", right=True, leaves=3),
+    Column("entrants"),
+)
+"""Columns of a list of matches; the last cell has lines for each entrant."""
+
 _PAGE: Final = 200
 MatchId = Annotated[str, typer.Argument(metavar="ID", help="For example ladder-000001.")]
 Ruleset = Annotated[
@@ -125,19 +135,22 @@ def show_matches(*, ruleset: str, bot: str, count: int, server: str | None, json
     if json:
         print_json({"matches": [document(match) for match in found]})
         return
-    table = Table(box=None, pad_edge=False)
-    for heading in ("match", "ladder", "time", "games", "entrants", "forfeits"):
-        table.add_column(heading, overflow="fold", no_wrap=heading in {"match", "time"})
-    for match in found:
-        table.add_row(
+    rows = [
+        (
             match.id,
             match.ruleset,
-            f"{match.end_time.ToDatetime(UTC):%Y-%m-%d %H:%M:%S}",
+            f"{match.end_time.ToDatetime(UTC):%Y-%m-%d %H:%M}",
             str(match.game_count),
-            " ".join(map(_scored, match.entrants)),
-            _forfeits(match) + (" annulled" if match.HasField("annul_reason") else ""),
+            "\n".join(
+                [
+                    *map(_scored, match.entrants),
+                    *(["annulled"] if match.HasField("annul_reason") else []),
+                ]
+            ),
         )
-    out.print(table)
+        for match in found
+    ]
+    show_table(table(MATCHES, rows))
 
 
 def get_match(client: Client, match_id: str) -> matches_pb2.Match:
@@ -207,15 +220,8 @@ def document(match: matches_pb2.Match) -> dict[str, Any]:
 
 def _scored(entrant: matches_pb2.Entrant) -> str:
     change = f" {entrant.rating_change:+.1f}" if entrant.rating_change else ""
-    return f"{entrant.version} {entrant.score:.0%}{change}"
-
-
-def _forfeits(match: matches_pb2.Match) -> str:
-    return ", ".join(
-        f"{entrant.version} {each.games} x {each.reason}"
-        for entrant in match.entrants
-        for each in entrant.forfeits
-    )
+    lost = "".join(f"\n  {each.games} x {each.reason}" for each in entrant.forfeits)
+    return f"{entrant.version} {entrant.score:.0%}{change}{lost}"
 
 
 def _names(client: Client, match_id: str, *, ruleset: str) -> list[str] | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from arena.cli import match as remote_match
 from arena.cli.console import EXIT_FAILED, DataDir, Json, RedisUrl, ask, out, print_json
 from arena.cli.remote import Server, goes_remote
+from arena.cli.tables import show as show_table
+from arena.cli.tables import table
 from arena.errors import NotFoundError
 from arena.ratings.elo import MICRO
 
@@ -67,32 +69,33 @@ def show_all(  # noqa: PLR0913 -- a command's options
     if json:
         print_json({"matches": [_document(each, result) for each, result in results]})
         return
-    table = Table(box=None, pad_edge=False)
-    for heading in ("match", "ladder", "time", "games", "entrants and Elo", "forfeits"):
-        table.add_column(heading, overflow="fold", no_wrap=heading in {"match", "time"})
-    for each, result in results:
-        table.add_row(
+    rows = [
+        (
             result.match_id,
             each,
-            f"{result.time:%Y-%m-%d %H:%M:%S}",
+            f"{result.time:%Y-%m-%d %H:%M}",
             str(result.games),
-            _entrants(result),
-            _forfeits(result) + (" annulled" if result.annulled is not None else ""),
+            "\n".join([*_entrants(result), *(["annulled"] if result.annulled is not None else [])]),
         )
-    out.print(table)
+        for each, result in results
+    ]
+    show_table(table(remote_match.MATCHES, rows))
 
 
-def _entrants(result: LoggedResult) -> str:
-    if not result.changes:
-        return " ".join(result.entrants)
-    pairs = zip(result.entrants, result.changes, strict=True)
-    return " ".join(f"{entrant} {change / MICRO:+.1f}" for entrant, change in pairs)
-
-
-def _forfeits(result: LoggedResult) -> str:
-    return ", ".join(
-        f"{result.entrants[each.entrant]} {each.games} x {each.reason}" for each in result.forfeits
-    )
+def _entrants(result: LoggedResult) -> list[str]:
+    """Return the lines of each entrant: score, change of its rating; below them its forfeits."""
+    others = len(result.entrants) - 1
+    lines = []
+    for number, entrant in enumerate(result.entrants):
+        change = f" {result.changes[number] / MICRO:+.1f}" if result.changes else ""
+        lost = "".join(
+            f"\n  {each.games} x {each.reason}"
+            for each in result.forfeits
+            if each.entrant == number
+        )
+        score = sum(result.scores[number]) / (MICRO * others)
+        lines.append(f"{entrant} {score:.0%}{change}{lost}")
+    return lines
 
 
 def show(  # noqa: PLR0913 -- a command's options
@@ -109,22 +112,38 @@ def show(  # noqa: PLR0913 -- a command's options
         remote_match.show(match_id, server=server, json=json)
         return
 
-    async def question(arena: Arena) -> dict[str, Any]:
+    async def question(arena: Arena) -> tuple[str, LoggedResult | str]:
         for each in [await arena.ruleset(ruleset)] if ruleset else await arena.queues.rulesets():
             result = await arena.queues.ladder(each).result(match_id)
             if result is not None:
-                return _document(each, result)
+                return each, result
             phase = await arena.queues.queue(each).phase(match_id)
             if phase is not None:
-                return {"match": match_id, "ruleset": each, "phase": phase}
+                return each, str(phase)
         raise NotFoundError(f"there is no match {match_id}; `arena matches` lists the latest")
 
-    document = ask(question, data_dir=data_dir, redis_url=redis_url)
-    if json:
-        print_json(document)
-        return
-    for key, value in document.items():
-        out.print(f"{key}: {value}", markup=False)
+    where, found = ask(question, data_dir=data_dir, redis_url=redis_url)
+    if isinstance(found, str):
+        if json:
+            print_json({"match": match_id, "ruleset": where, "phase": found})
+        else:
+            out.print(f"{match_id}: {where}, {found}", markup=False)
+    elif json:
+        print_json(_document(where, found))
+    else:
+        _show_result(where, found)
+
+
+def _show_result(ruleset: str, result: LoggedResult) -> None:
+    rated = "" if result.rated else ", unrated"
+    out.print(f"{result.match_id}: {ruleset}, {result.flow}, done{rated}", markup=False)
+    seconds = result.played.total_seconds()
+    time = result.time.isoformat(timespec="seconds")
+    out.print(f"  {result.games} games in {seconds:.1f} s, ended {time}", markup=False)
+    for lines in _entrants(result):
+        out.print(indent(lines, "  "), markup=False)
+    if result.annulled is not None:
+        out.print(f"  annulled: {result.annulled}", markup=False)
 
 
 def annul(  # noqa: PLR0913 -- a command's options

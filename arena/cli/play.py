@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from arena import replay_files
 from arena.cli.console import Json, complain, out, print_json, progress_console
+from arena.cli.tables import Column, show, table
 from arena.match_log import MatchLog
 from arena.match_report import MatchReport, finite, forfeit_lines, numbered, report
 from arena.process_log import ProcessLog
@@ -34,6 +34,16 @@ from referee.match.table import TableSettings
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+_COLUMNS = (
+    Column("bot", shortens=True),
+    Column("score", right=True),
+    Column("Elo", right=True),
+    Column("points", right=True, leaves=2),
+    Column("forfeits", right=True, leaves=1),
+    Column("turns", right=True, leaves=5),
+    Column("mean ms", right=True, leaves=3),
+    Column("worst ms", right=True, leaves=4),
+)
 VOID_LIMIT = 3
 """Voids after which a match is given up."""
 
@@ -257,11 +267,8 @@ def _document(result: MatchResult, found: MatchReport, path: Path) -> dict[str, 
 
 
 def _show(result: MatchResult, found: MatchReport, path: Path) -> None:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("bot", "score", "Elo", "points", "forfeits", "turns", "mean ms", "worst ms"):
-        table.add_column(heading, justify="left" if heading == "bot" else "right")
-    for bot in sorted(found.bots, key=lambda bot: -bot.score):
-        table.add_row(
+    rows = [
+        (
             bot.name,
             f"{bot.score:.1%}",
             elo_text(bot.elo, bot.elo_error),
@@ -271,7 +278,9 @@ def _show(result: MatchResult, found: MatchReport, path: Path) -> None:
             f"{bot.mean_think * 1e3:.2f}",
             f"{bot.worst_think * 1e3:.1f}",
         )
-    out.print(table)
+        for bot in sorted(found.bots, key=lambda bot: -bot.score)
+    ]
+    show(table(_COLUMNS, rows))
     for note in dict.fromkeys(bot.note for bot in found.bots if bot.note):
         out.print(f"no error bar: {note}", markup=False)
     for line in forfeit_lines(result.replay):

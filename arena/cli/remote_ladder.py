@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.table import Table
-
 from arena.cli.console import out, print_json
 from arena.cli.remote import calling, pages
+from arena.cli.tables import Column, table
+from arena.cli.tables import show as show_table
 from arena.v1 import ladders_pb2
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from arena.client import Client
 
 _PAGE: Final = 200
@@ -41,7 +43,7 @@ def show(ruleset: str, *, count: int, server: str | None, json: bool) -> None:
     if not found:
         out.print("There is no ladder yet; `arena submit DIR` brings a bot that opens one.")
     for each, entries in found.items():
-        out.print(_table(each, entries[:count]))
+        show_table(_table(each, entries[:count]))
 
 
 def _ladders(client: Client) -> list[str]:
@@ -49,15 +51,22 @@ def _ladders(client: Client) -> list[str]:
     return [ladder.ruleset for ladder in answer.ladders]
 
 
-def _table(title: str, entries: list[ladders_pb2.LadderEntry]) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("rank", justify="right")
-    for heading in ("bot", "owner", "version"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("Elo", "strength", "95 %", "matches", "time-outs"):
-        table.add_column(heading, justify="right")
-    for entry in entries:
-        table.add_row(
+_COLUMNS: Final = (
+    Column("rank", right=True),
+    Column("bot", shortens=True),
+    Column("owner", leaves=5),
+    Column("version", leaves=6),
+    Column("Elo", right=True),
+    Column("strength", right=True, leaves=2),
+    Column("95 %", right=True, leaves=1),
+    Column("matches", right=True, leaves=3),
+    Column("time-outs", right=True, leaves=4),
+)
+
+
+def _table(title: str, entries: list[ladders_pb2.LadderEntry]) -> RenderableType:
+    rows = [
+        (
             str(entry.place),
             entry.bot,
             entry.owner,
@@ -68,7 +77,9 @@ def _table(title: str, entries: list[ladders_pb2.LadderEntry]) -> Table:
             str(entry.match_count),
             str(entry.timeout_count),
         )
-    return table
+        for entry in entries
+    ]
+    return table(_COLUMNS, rows, title=title)
 
 
 def _error(entry: ladders_pb2.LadderEntry) -> str:

@@ -7,9 +7,9 @@ from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from arena.cli.console import Json, complain, out, print_json
+from arena.cli.tables import Column, show, table
 from arena.client import Client, Login
 from arena.errors import InputError
 from arena.v1 import accounts_pb2
@@ -17,6 +17,15 @@ from arena.v1 import accounts_pb2
 if TYPE_CHECKING:
     from google.protobuf.timestamp_pb2 import Timestamp
 
+_COLUMNS = (
+    Column("id"),
+    Column("owner", leaves=1),
+    Column("name", shortens=True),
+    Column("scopes", wraps=True),
+    Column("begins with", leaves=3),
+    Column("created", leaves=2),
+    Column("ends", wraps=True),
+)
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 
 
@@ -73,16 +82,14 @@ def show_all(
     if json:
         print_json({"tokens": documents})
         return
-    table = Table(box=None, pad_edge=False)
-    for heading in ("id", "owner", "name", "scopes", "begins with", "created", "ends"):
-        table.add_column(heading, no_wrap=heading == "id", overflow="fold")
+    rows = []
     for each in documents:
         end = f"revoked {each['revoked']}" if each["revoked"] else each["expires"] or "never"
         scopes = " ".join(each["scopes"])
-        table.add_row(
-            each["id"], each["owner"], each["name"], scopes, each["prefix"], each["created"], end
+        rows.append(
+            (each["id"], each["owner"], each["name"], scopes, each["prefix"], each["created"], end)
         )
-    out.print(table)
+    show(table(_COLUMNS, rows))
 
 
 def revoke(
