@@ -5,7 +5,9 @@ dies, or a second one, neither misses a result nor counts one twice. A void is i
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from redis.asyncio import Redis
@@ -14,9 +16,9 @@ from arena import replay_files
 from arena.archive import Archive
 from arena.errors import ArenaError, NotFoundError
 from arena.events import MOST_EVENTS, forfeit_event, suspension_event
-from arena.queue.entries import LoggedResult
+from arena.queue.entries import LogEntry, LoggedResult
 from arena.queue.keys import arena_key
-from arena.queue.ladder import PAGE
+from arena.queue.ladder import Ladder
 from arena.queue.queues import Queues
 from arena.store import Store
 from arena.transitions import Transitions
@@ -27,7 +29,10 @@ from referee.outcome import ForfeitReason
 
 LIMIT: Final = 3
 """Rated matches in a row that suspend a version which was ended, or forfeited most games, in each;
-they are counted on each ladder for itself."""
+they are counted over all its ladders together."""
+
+PAGE: Final = 1000
+"""Entries of a log that are read at once."""
 
 ENDING: Final = frozenset(
     {
@@ -41,6 +46,35 @@ ENDING: Final = frozenset(
 """Reasons with which a process always ends."""
 
 _FOLLOWED: Final = arena_key("followed")
+
+
+class _Log:
+    """A ladder's log from where it was followed to.
+
+    Attributes:
+        ruleset: of the ladder.
+        head: the next entry to be noted; None at the end.
+    """
+
+    def __init__(self, ruleset: str, ladder: Ladder, *, after: int) -> None:
+        self.ruleset = ruleset
+        self.head: LogEntry | None = None
+        self._ladder = ladder
+        self._after = after
+        self._read: deque[LogEntry] = deque()
+
+    async def advance(self) -> None:
+        """Go on to the next entry."""
+        if not self._read:
+            self._read.extend(await self._ladder.entries(after=self._after, count=PAGE))
+        self.head = self._read.popleft() if self._read else None
+        if self.head is not None:
+            self._after = self.head.sequence
+
+    def order(self) -> tuple[datetime, str]:
+        """Return what the logs are ordered by: when the next entry was committed."""
+        assert self.head is not None
+        return self.head.time, self.ruleset
 
 
 class Follower:
@@ -62,27 +96,42 @@ class Follower:
         self._owners: dict[str, str] = {}
 
     async def follow(self) -> list[str]:
-        """Note what is new in every log; return the versions that were suspended."""
+        """Note what is new in all logs, in the order in which it was committed.
+
+        Returns:
+            The versions that were suspended.
+        """
+        # What was committed before now is in the logs; beside what comes from here on, something
+        # earlier of another ladder may still be unread.
+        until = await self._now()
+        logs = [await self._open(ruleset) for ruleset in await self._queues.rulesets()]
+        heads = [log for log in logs if log.head is not None]
         suspended = []
-        for ruleset in await self._queues.rulesets():
-            suspended += await self._follow(ruleset)
+        while heads:
+            first = min(heads, key=_Log.order)
+            assert first.head is not None
+            if until <= first.head.time <= await self._now():
+                break  # the next time; a later one than now is of a clock that was set back
+            suspended += await self._note(first.ruleset, first.head)
+            await first.advance()
+            heads = [log for log in heads if log.head is not None]
         return suspended
 
-    async def _follow(self, ruleset: str) -> list[str]:
-        suspended = []
-        ladder = self._queues.ladder(ruleset)
-        while True:
-            text: Any = await self._redis.hget(_FOLLOWED, ruleset)
-            page = await ladder.entries(after=int(text or 0))
-            for entry in page:
-                if isinstance(entry, LoggedResult):
-                    suspended += await self._note(ruleset, entry)
-            if page and not isinstance(page[-1], LoggedResult):
-                await self._transitions.run("result_note", ruleset, page[-1].sequence, 0, 0, 0, 0)
-            if len(page) < PAGE:
-                return suspended
+    async def _now(self) -> datetime:
+        """Return the time of the server, which stamps commits."""
+        seconds, microseconds = await self._redis.time()
+        return datetime.fromtimestamp(seconds, UTC) + timedelta(microseconds=microseconds)
 
-    async def _note(self, ruleset: str, result: LoggedResult) -> list[str]:
+    async def _open(self, ruleset: str) -> _Log:
+        text: Any = await self._redis.hget(_FOLLOWED, ruleset)
+        log = _Log(ruleset, self._queues.ladder(ruleset), after=int(text or 0))
+        await log.advance()
+        return log
+
+    async def _note(self, ruleset: str, result: LogEntry) -> list[str]:
+        if not isinstance(result, LoggedResult):
+            await self._transitions.run("result_note", ruleset, result.sequence, 0, 0, 0, 0)
+            return []
         entrants: list[str | int] = []
         for entrant, version in enumerate(result.entrants):
             entrants += await self._facts(ruleset, result, entrant, version)
@@ -101,8 +150,8 @@ class Follower:
         reasons = {each.reason: each.games for each in result.forfeits if each.entrant == entrant}
         is_faulty = bool(reasons) and await self._is_faulty(ruleset, result, entrant, reasons)
         reason = (
-            f"in {LIMIT} rated matches in a row on {ruleset} its process was ended or it forfeited "
-            f"more than half its games, the last time in {result.match_id}"
+            f"in {LIMIT} rated matches in a row its process was ended or it forfeited more than "
+            f"half its games, the last time in {result.match_id} on {ruleset}"
         )
         forfeit = forfeit_event(
             match=result.match_id,

@@ -203,7 +203,7 @@ def _document(ruleset: str, result: LoggedResult) -> dict[str, Any]:
         "phase": "done",
         "sequence": result.sequence,
         "flow": result.flow,
-        "time": result.time.isoformat(),
+        "time": result.time.isoformat(timespec="seconds"),
         "rated": result.rated,
         "entrants": result.entrants,
         "pair_scores": [score / MICRO for score in result.pair_scores],

@@ -40,11 +40,10 @@ for entrant = 0, tonumber(ARGV[6]) - 1 do
   if forfeit ~= '' then
     post(KEYS, now, most, owner, forfeit, forfeit_body)
   end
-  local field = ruleset .. ' ' .. id
   if ARGV[5] == '1' and faulty == '0' then
-    redis.call('HDEL', KEYS[6], field)
-  elseif ARGV[5] == '1' and redis.call('HINCRBY', KEYS[6], field, 1) >= limit then
-    redis.call('HDEL', KEYS[6], field)
+    redis.call('HDEL', KEYS[6], id)
+  elseif ARGV[5] == '1' and redis.call('HINCRBY', KEYS[6], id, 1) >= limit then
+    redis.call('HDEL', KEYS[6], id)
     if suspend(id, reason) then
       post(KEYS, now, most, owner, suspension, suspension_body)
       suspended[#suspended + 1] = id

@@ -17,7 +17,7 @@ class LoggedResult:
         sequence: its place in the ladder's log, from 1.
         match_id: the match.
         flow: the flow of the match.
-        time: when it was committed, UTC, to the second.
+        time: when it was committed, UTC.
         rated: whether it changed ratings.
         entrants: version ids in the order of the entrants.
         pair_scores: see `MatchResult.pair_scores`.

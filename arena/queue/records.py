@@ -2,9 +2,10 @@
 
 A log entry has one field, `FIELD`. Its first byte is the kind:
 
-- ``r``, a result: digest (8 bytes), seconds since 1970 (u32), number n of changes (u8), n changes
-  (i32, micro-Elo), all big-endian and written by ``commit.lua``; then the body, which only this
-  module reads and writes;
+- ``R``, a result: digest (8 bytes), seconds since 1970 (u32), microseconds (u24), number n of
+  changes (u8), n changes (i32, micro-Elo), all big-endian and written by ``commit.lua``; then the
+  body, which only this module reads and writes;
+- ``r``, likewise without the microseconds: an older result;
 - ``e``, an entry: seconds (u32), the bot's name;
 - ``a``, an annulment: seconds (u32), the target's sequence (u32), match id, a NUL, the reason.
 
@@ -67,7 +68,7 @@ def encode_body(spec: MatchSpec, result: MatchResult) -> bytes:
 def decode(sequence: int, record: bytes) -> LogEntry:
     """Return the log entry that a record holds."""
     kind = record[:1]
-    if kind == b"r":
+    if kind in {b"R", b"r"}:
         return decode_result(sequence, record)
     seconds = int.from_bytes(record[1:5], "big")
     if kind == b"e":
@@ -78,9 +79,13 @@ def decode(sequence: int, record: bytes) -> LogEntry:
 
 
 def decode_result(sequence: int, record: bytes) -> LoggedResult:
-    """Return the result that a record of kind ``r`` holds."""
-    seconds, count = struct.unpack_from(">IB", record, 1 + DIGEST_BYTES)
-    start = 1 + DIGEST_BYTES + 5
+    """Return the result that a record of kind ``R`` or ``r`` holds."""
+    place = 1 + DIGEST_BYTES + 4
+    seconds = int.from_bytes(record[place - 4 : place], "big")
+    fraction = 3 if record[:1] == b"R" else 0
+    microseconds = int.from_bytes(record[place : place + fraction], "big")
+    count = record[place + fraction]
+    start = place + fraction + 1
     reader = _Reader(record, start + 4 * count)
     flags = reader.byte()
     entrants = reader.byte()
@@ -97,7 +102,7 @@ def decode_result(sequence: int, record: bytes) -> LoggedResult:
         sequence=sequence,
         match_id=match_id,
         flow=flow or "ladder",
-        time=_time(seconds),
+        time=_time(seconds) + timedelta(microseconds=microseconds),
         rated=bool(flags & _RATED),
         entrants=names,
         pair_scores=pair_scores,

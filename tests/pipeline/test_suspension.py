@@ -1,11 +1,14 @@
 """A version that fails in three rated matches in a row is suspended."""
 
+import asyncio
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
 import pytest
 
-from arena import replay_files
+from arena import replay_files, suspension
 from arena.errors import PreconditionError
+from arena.queue.entries import LogEntry, LoggedResult
 from arena.queue.models import Forfeits, MatchResult
 from arena.store import BotState, VersionState
 from arena.suspension import Follower, ended
@@ -56,11 +59,14 @@ class Scene:
         await queue.commit(await take(queue), result)
         return spec.id
 
+    def follower(self) -> Follower:
+        """Return what a process follows the logs with."""
+        line = self.line
+        return Follower(line.redis, store=line.store, queues=line.queues, archive=line.archive)
+
     async def follow(self) -> list[str]:
         """Follow the logs."""
-        line = self.line
-        follower = Follower(line.redis, store=line.store, queues=line.queues, archive=line.archive)
-        return await follower.follow()
+        return await self.follower().follow()
 
 
 @pytest.fixture
@@ -122,12 +128,94 @@ async def test_unrated_matches_do_not_count(scene: Scene) -> None:
     assert await scene.follow() == ["it@1"]
 
 
-async def test_each_ladder_counts_for_itself(scene: Scene) -> None:
-    """A bot that fails in one game alone is found."""
-    for _ in range(3):
-        await scene.match(CRASH)
-        await scene.match(GOOD, ruleset="pese-katesh")
+async def test_matches_of_all_ladders_count_together(scene: Scene) -> None:
+    """A version that fails wherever it plays is found, and the reason names the last match."""
+    await scene.match(CRASH)
+    await scene.match(CRASH, ruleset="pese-katesh")
+    assert await scene.follow() == []
+    last = await scene.match(CRASH)
     assert await scene.follow() == ["it@1"]
+    reason = (await scene.line.store.version("it@1")).reason
+    assert reason.endswith(f"the last time in {last} on quasenbo")
+
+
+@pytest.mark.parametrize("page", [1, 2, 1000])
+async def test_the_order_is_that_of_the_commits(
+    page: int, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A good match on one ladder stands between bad ones on another, though all are read at once.
+
+    They are committed within a second, and however few entries are read at once.
+    """
+    monkeypatch.setattr(suspension, "PAGE", page)
+    for ruleset, forfeits in (
+        ("quasenbo", CRASH),
+        ("quasenbo", CRASH),
+        ("pese-katesh", GOOD),
+        ("quasenbo", CRASH),
+        ("pese-katesh", CRASH),
+        ("quasenbo", GOOD),
+        ("pese-katesh", CRASH),
+        ("pese-katesh", CRASH),
+    ):
+        await scene.match(forfeits, ruleset=ruleset)
+    assert await scene.follow() == []
+    await scene.match(CRASH)
+    assert await scene.follow() == ["it@1"]
+
+
+async def test_what_is_committed_meanwhile_waits_for_its_turn(scene: Scene) -> None:
+    """A result that came after the logs were opened is noted the next time, in its place."""
+    await scene.match(CRASH, ruleset="pese-katesh")
+    follower, opened = scene.follower(), asyncio.Event()
+    note = follower._note
+
+    async def note_late(ruleset: str, result: LogEntry) -> list[str]:
+        if isinstance(result, LoggedResult) and not opened.is_set():
+            opened.set()
+            # The one of the ladder that is read already comes first.
+            await scene.match(GOOD, ruleset="pese-katesh")
+            await scene.match(CRASH, ruleset="quasenbo")
+            await scene.match(CRASH, ruleset="quasenbo")
+        return await note(ruleset, result)
+
+    follower._note = note_late  # type: ignore[method-assign]
+    assert await follower.follow() == []
+    assert opened.is_set()
+    assert await scene.line.told() == ["match.forfeited"], "the others wait"
+    assert await scene.follow() == []
+    await scene.match(CRASH)
+    assert await scene.follow() == ["it@1"]
+
+
+async def test_several_processes_note_each_result_once(scene: Scene) -> None:
+    """However their looks at the logs interleave, a streak counts matches and not looks."""
+    for _ in range(2):
+        await scene.match(CRASH)
+        await asyncio.gather(*(scene.follow() for _ in range(4)))
+    assert await scene.line.is_active("it@1")
+    for ruleset in ("pese-katesh", "quasenbo"):
+        await scene.match(GOOD, ruleset=ruleset)
+    for ruleset in ("quasenbo", "pese-katesh", "quasenbo"):
+        await scene.match(CRASH, ruleset=ruleset)
+    found = await asyncio.gather(*(scene.follow() for _ in range(4)))
+    assert [version for each in found for version in each] == ["it@1"]
+
+
+async def test_a_clock_that_was_set_back_holds_nothing_up(scene: Scene) -> None:
+    """Results that seem to come from the future are noted."""
+    for _ in range(2):
+        await scene.match(CRASH)
+    follower = scene.follower()
+    early = datetime(2020, 1, 1, tzinfo=UTC)
+
+    async def early_now() -> datetime:
+        return early
+
+    follower._now = early_now  # type: ignore[method-assign]
+    assert await follower.follow() == []
+    await scene.match(CRASH)
+    assert await follower.follow() == ["it@1"]
 
 
 async def test_a_result_is_noted_once(scene: Scene) -> None:

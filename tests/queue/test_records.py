@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.queue import lines, records
-from arena.queue.entries import Annulled, Entered, LogEntry
+from arena.queue.entries import Annulled, Entered, LogEntry, LoggedResult
 from arena.queue.models import Forfeits, MatchResult, MatchSpec
 from referee.outcome import ForfeitReason, Termination
 from tests.queue.making import make_result, make_spec
@@ -40,15 +40,25 @@ def _results(draw: st.DrawFn) -> tuple[MatchSpec, MatchResult]:
     return make_spec("m1", *versions, rated=draw(st.booleans())), result
 
 
-@given(_results())
-def test_a_result_survives_the_log_and_the_archive(played: tuple[MatchSpec, MatchResult]) -> None:
-    """What is written, bytes in the log or a line in the archive, reads back equal."""
+@given(_results(), st.none() | st.integers(0, 999_999))
+def test_a_result_survives_the_log_and_the_archive(
+    played: tuple[MatchSpec, MatchResult], microseconds: int | None
+) -> None:
+    """What is written, bytes in the log or a line in the archive, reads back equal.
+
+    An older record has no microseconds.
+    """
     spec, result = played
-    head = (
-        b"r" + result.digest[:8] + int(NOW.timestamp()).to_bytes(4, "big") + b"\x01\xff\xff\xff\xfe"
-    )
-    logged = records.decode_result(7, head + records.encode_body(spec, result))
-    assert (logged.sequence, logged.time, logged.changes) == (7, NOW, (-2,))
+    kind, fraction = b"r", b""
+    if microseconds is not None:
+        kind, fraction = b"R", microseconds.to_bytes(3, "big")
+    seconds = int(NOW.timestamp()).to_bytes(4, "big")
+    head = kind + result.digest[:8] + seconds + fraction + b"\x01\xff\xff\xff\xfe"
+    record = head + records.encode_body(spec, result)
+    logged = records.decode(7, record)
+    assert isinstance(logged, LoggedResult)
+    time = NOW + timedelta(microseconds=microseconds or 0)
+    assert (logged.sequence, logged.time, logged.changes) == (7, time, (-2,))
     assert (logged.match_id, logged.flow, logged.rated) == (spec.id, spec.flow, spec.rated)
     assert (logged.entrants, logged.pair_scores) == (spec.entrants, result.pair_scores)
     assert (logged.terminations, logged.forfeits) == (result.terminations, result.forfeits)
@@ -67,7 +77,7 @@ def test_other_entries_survive_the_archive() -> None:
 
 
 def test_a_common_result_is_small() -> None:
-    """A ladder match of two bots over eight boards takes 80 bytes, with its sets."""
+    """A ladder match of two bots over eight boards takes 83 bytes, with its sets."""
     spec = make_spec("ladder-000123", "greedy@3", "minimax@12")
     result = make_result(562_500, sets=(2, 3, 1, 4, 0, 2, 2, 4), points=(120, 94))
-    assert 1 + 8 + 4 + 1 + 8 + len(records.encode_body(spec, result)) <= 80
+    assert 1 + 8 + 7 + 1 + 8 + len(records.encode_body(spec, result)) <= 83

@@ -73,7 +73,8 @@ if rated then
     redis.call('HINCRBY', keys.meta, 'bank', integer(bank))
   end
 end
-local record = 'r' .. digest .. struct.pack('>I4B', seconds_now(), #after)
+local now = redis.call('TIME')
+local record = 'R' .. digest .. struct.pack('>I4I3B', tonumber(now[1]), tonumber(now[2]), #after)
   .. table.concat(changes) .. body
 local sequence = append(keys, record)
 redis.call('HSET', keys.done, match, struct.pack('>I4', sequence) .. fence)
