@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from arena.metrics import Metrics
@@ -21,6 +22,7 @@ from tests.service_kit import Service, eventually, played, results_of, scrape
 
 pytestmark = pytest.mark.redis
 
+DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 NAMES = {
     "arena_matches_total": {"ruleset", "result"},
     "arena_games_total": {"ruleset", "termination"},
@@ -146,25 +148,29 @@ def test_two_processes_take_two_ports() -> None:
         second.close()
 
 
+def shipped_configuration(folder: Path, targets: list[int]) -> Path:
+    """Copy what operators get for one machine, with nothing but the targets changed."""
+    shutil.copytree(DEPLOY / "prometheus", folder)
+    file = folder / "prometheus.yml"
+    config = yaml.safe_load(file.read_text())
+    (scraped,) = config["scrape_configs"]
+    (static,) = scraped["static_configs"]
+    assert static["targets"]
+    static["targets"] = [f"127.0.0.1:{port}" for port in targets]
+    file.write_text(yaml.safe_dump(config))
+    return file
+
+
 @pytest.fixture
 def prometheus(tmp_path: Path) -> Iterator[Any]:
-    """Starts Prometheus on targets; returns a function that asks it a query."""
+    """Starts Prometheus as shipped on targets; returns a function that asks its HTTP API."""
     binary = shutil.which("prometheus")
     if binary is None:
         pytest.skip("needs Debian's prometheus")
     started: list[subprocess.Popen[bytes]] = []
 
     def start(targets: list[int]) -> Any:
-        config = {
-            "global": {"scrape_interval": "1s"},
-            "scrape_configs": [
-                {
-                    "job_name": "arena",
-                    "static_configs": [{"targets": [f"127.0.0.1:{port}" for port in targets]}],
-                }
-            ],
-        }
-        (tmp_path / "prometheus.yml").write_text(json.dumps(config))
+        config = shipped_configuration(tmp_path / "prometheus", targets)
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
         with (tmp_path / "prometheus.out").open("wb") as log:
@@ -172,7 +178,7 @@ def prometheus(tmp_path: Path) -> Iterator[Any]:
                 subprocess.Popen(
                     [
                         binary,
-                        f"--config.file={tmp_path}/prometheus.yml",
+                        f"--config.file={config}",
                         f"--storage.tsdb.path={tmp_path}/tsdb",
                         f"--web.listen-address=127.0.0.1:{port}",
                     ],
@@ -181,13 +187,15 @@ def prometheus(tmp_path: Path) -> Iterator[Any]:
                 )
             )
 
-        def ask(query: str) -> list[dict[str, Any]]:
-            url = f"http://127.0.0.1:{port}/api/v1/query?query={urllib.parse.quote(query)}"
+        def ask(path: str) -> Any:
+            """Return the data of an answer; None as long as there is none."""
             try:
-                with urllib.request.urlopen(url, timeout=5) as answer:
-                    return list(json.load(answer)["data"]["result"])
+                with urllib.request.urlopen(
+                    f"http://127.0.0.1:{port}/api/v1/{path}", timeout=5
+                ) as answer:
+                    return json.load(answer)["data"]
             except OSError:
-                return []
+                return None
 
         return ask
 
@@ -199,7 +207,7 @@ def prometheus(tmp_path: Path) -> Iterator[Any]:
 
 @pytest.mark.slow
 async def test_prometheus_finds_throughput_and_timeouts(service: Service, prometheus: Any) -> None:
-    """The real Prometheus scrapes a running arena and answers both through its HTTP API."""
+    """The real Prometheus, as it is shipped, scrapes a running arena and watches its alerts."""
     service.add_bots("ada", "bob")
     service.add_bots("cid", pause=0.4)
     service.start("scheduler", ARENA_TIME_CONTROL="1")
@@ -208,10 +216,16 @@ async def test_prometheus_finds_throughput_and_timeouts(service: Service, promet
     ask = prometheus(list(where.values()))
 
     async def has(query: str) -> bool:
-        found = await asyncio.to_thread(ask, query)
+        answer = await asyncio.to_thread(ask, f"query?query={urllib.parse.quote(query)}")
+        found = answer["result"] if answer else []
         return bool(found) and float(found[0]["value"][1]) > 0
 
     await eventually(lambda: has('sum(arena_forfeits_total{reason="timeout"})'))
     await eventually(lambda: has("sum by (ruleset) (rate(arena_turns_total[20s]))"))
     await eventually(lambda: has("sum(rate(arena_games_total[20s]))"))
-    await eventually(lambda: has("sum(up) == 2"))
+    await eventually(lambda: has('sum(up{job="arena"}) == 2'))
+    (group,) = (await asyncio.to_thread(ask, "rules"))["groups"]
+    rules = yaml.safe_load((DEPLOY / "prometheus" / "arena.rules.yml").read_text())
+    expected = [rule["alert"] for rule in rules["groups"][0]["rules"]]
+    assert [rule["name"] for rule in group["rules"]] == expected
+    assert {rule["health"] for rule in group["rules"]} <= {"ok", "unknown"}
