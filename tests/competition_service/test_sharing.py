@@ -9,43 +9,31 @@ import pytest
 
 from arena.competition_records import CompetitionState
 from arena.competitions.model import Format
-from arena.metrics import Metrics
 from arena.queue.retention import archive_old
-from arena.scheduler import LadderPlan, Scheduler, SchedulerOptions
 from tests.competition_service.hall import Hall
+from tests.competition_service.sharing import Rivals, share
 from tests.queue.making import make_spec
 from tests.queue.test_rebuild import FolderOfResults
 
 pytestmark = pytest.mark.redis
 
 
-@pytest.mark.parametrize(("weight", "share"), [(1, 0.5), (3, 0.75)])
-async def test_a_large_tournament_and_the_ladder_share_by_weight(
-    hall: Hall, weight: int, share: float
-) -> None:
-    """Out of 10,000 matches that could be played at once, only the tournament's share is."""
-    bots = [f"bot{number:03}" for number in range(142)]
-    await hall.add_bots(bots)
-    await hall.create(bots, Format.ROUND_ROBIN, weight=weight, options={"boards": 1}, name="large")
-    scheduler = Scheduler(
-        hall.redis,
-        store=hall.store,
-        metrics=Metrics(),
-        metrics_port=0,
-        options=SchedulerOptions(
-            name="s", plan=lambda _: LadderPlan(boards=1, time_control="5"), most_matches=None
-        ),
-    )
-    await hall.lead()
-    await scheduler._roster.refresh()
-    scheduler._rulesets, scheduler._slots = ["quasenbo"], 16
-    while len(hall.played) < 900:
-        await scheduler.tick(hall.epoch)
-        await hall.play(most=4)
-    games = {"ladder": 0, "t:large": 0}
-    for spec in hall.played[100:]:
-        games[spec.flow] += spec.cost
-    assert abs(games["t:large"] / sum(games.values()) - share) < 0.05 * share
+RIVALS = {
+    "equal": Rivals(entrants=46, weight=1),
+    "heavy tournament": Rivals(entrants=55, weight=3),
+    "heavy ladder": Rivals(entrants=40, weight=1, ladder_weight=2),
+    "long matches": Rivals(entrants=35, weight=1, boards=4),
+}
+
+
+@pytest.mark.parametrize("rivals", RIVALS.values(), ids=RIVALS)
+async def test_a_tournament_and_the_ladder_share_by_weight(hall: Hall, rivals: Rivals) -> None:
+    """While both have matches waiting, each gets its share of the games, within 5 % and always."""
+    shared = await share(hall, rivals)
+    assert shared.error < 0.05
+    assert shared.worst_error < 0.05
+    assert len(shared.contested) > 1000
+    assert len(shared.played) == len({spec.id for spec in shared.played}) == rivals.matches
 
 
 async def test_results_survive_a_log_that_was_archived_before_they_were_seen(
