@@ -7,6 +7,7 @@ and leaves out those that have their default. A game's module is imported when i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
@@ -47,8 +48,11 @@ def games() -> list[GameInfo]:
     return [entry.load_info() for entry in _ENTRIES.values()]
 
 
+@lru_cache(maxsize=64)
 def parse_ruleset(text: str) -> Game:
     """Return the game that a ruleset text names; its `Game.ruleset` is the canonical text.
+
+    Games are values, and their tables take a millisecond to make: the latest are remembered.
 
     Raises:
         InvalidRulesetError: an unknown name, option or value, an option given twice, or values
