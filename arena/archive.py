@@ -24,7 +24,7 @@ import zstandard
 
 from arena import bot_files
 from arena.bot_cache import BotCache
-from arena.errors import ArenaError, InputError, NotFoundError
+from arena.errors import NO_ROOM, ArenaError, InputError, NoRoomError, NotFoundError
 from arena.queue.records import DIGEST_BYTES
 
 KINDS: Final = ("bots", "replays", "logs", "results")
@@ -66,7 +66,8 @@ class Archive:
     Attributes:
         cache: the bots that are unpacked here.
 
-    Every method raises `ArenaError` when the archive does not answer or is full.
+    Every method raises `ArenaError` when the archive does not answer, `NoRoomError` when a disk is
+    full; then nothing is stored.
     """
 
     def __init__(self, url: str, *, cache: Path, upload_bytes: int = 50 << 20) -> None:
@@ -127,7 +128,11 @@ class Archive:
         data = _decompress(compressed, f"bot folder {digest}")
         if hashlib.sha256(data).hexdigest() != digest:
             raise ArenaError(f"the archive's bot folder {digest} is damaged")
-        return self.cache.add(digest, partial(bot_files.unpack, data))
+        try:
+            return self.cache.add(digest, partial(bot_files.unpack, data))
+        except OSError as error:
+            what = f"the bot folder {digest} cannot be unpacked on this machine"
+            raise _failure(what, error) from error
 
     def put_replay(self, ruleset: str, match_id: str, data: bytes) -> bytes:
         """Store a replay file of a match, beside others of it; return its SHA-256, 32 bytes."""
@@ -262,7 +267,7 @@ class Archive:
         try:
             return action()
         except OSError as error:
-            raise ArenaError(f"the archive at {self._url}: {what}: {error}") from error
+            raise _failure(f"the archive at {self._url}: {what}", error) from error
 
     def _list(self, folder: str) -> Iterator[tuple[str, int, float]]:
         """Yield path, size in bytes and time of every file below a folder."""
@@ -273,6 +278,12 @@ class Archive:
         for path, facts in found.items():
             if not path.rpartition("/")[2].startswith("."):
                 yield path, int(facts["size"] or 0), _age(facts)
+
+
+def _failure(what: str, error: OSError) -> ArenaError:
+    if error.errno in NO_ROOM:
+        return NoRoomError(f"{what}, because the disk is full: {error.strerror}; make room")
+    return ArenaError(f"{what}: {error}")
 
 
 def _digest_in(path: str) -> str:

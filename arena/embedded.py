@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 import os
 import platform
+import shutil
 import subprocess
 import tempfile
 import time
@@ -29,6 +30,9 @@ _SOCKET_PATH_BYTES: Final = 107
 
 _LOADING: Final = timedelta(minutes=2)
 """How long a large append-only file may take to load."""
+
+_ROOM_BYTES: Final = 64 << 10
+"""With less the disk counts as full."""
 
 
 class EmbeddedServer:
@@ -108,6 +112,14 @@ class EmbeddedServer:
         """Whether the server's process lives."""
         return self._process is not None and self._process.poll() is None
 
+    def last_words(self) -> str:
+        """Return why it ended, as far as its log and its disk tell."""
+        said = _last_words(self.log)
+        with contextlib.suppress(OSError):
+            if shutil.disk_usage(self._folder).free < _ROOM_BYTES:
+                return f"the disk below {self._folder} is full, make room ({said})"
+        return said
+
     def __enter__(self) -> Self:
         self.start()
         return self
@@ -165,7 +177,7 @@ class EmbeddedServer:
             if process.poll() is not None:
                 raise ArenaError(
                     f"the embedded server ended with exit code {process.returncode}: "
-                    f"{_last_words(self.log)}"
+                    f"{self.last_words()}"
                 )
             if time.monotonic() > deadline:
                 raise ArenaError(f"the embedded server does not answer; see {self.log}")
@@ -219,5 +231,8 @@ def _private_folder(folder: Path, data: Path) -> None:
 
 def _last_words(log: Path) -> str:
     with contextlib.suppress(OSError):
-        return " ".join(log.read_text(errors="replace").split()[-60:])
+        lines = log.read_text(errors="replace").splitlines()
+        # The advice that each start gives says nothing of an end.
+        said = [line for line in lines if "WARNING Memory overcommit" not in line]
+        return " ".join(" ".join(said[-3:]).split()[-60:]) or "it said nothing"
     return "it wrote no log"

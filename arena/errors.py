@@ -4,8 +4,13 @@ A bot's fault is never an exception (it is a forfeit, a value), and the messages
 whoever made the call: each says what was wrong and what would be right.
 """
 
+import errno
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Final
+
+NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What a write fails with on a full disk, or beyond a quota or a limit of its process."""
 
 
 class ArenaError(Exception):
@@ -22,6 +27,13 @@ class ArenaError(Exception):
         super().__init__(message)
         self.reason = reason
         self.facts = dict(facts or {})
+
+
+class NoRoomError(ArenaError):
+    """A disk is full; nothing was changed, and the same may be tried again once there is room.
+
+    ``UNAVAILABLE`` over gRPC, 503 over HTTP.
+    """
 
 
 class InputError(ArenaError, ValueError):
@@ -64,3 +76,9 @@ class LimitError(InputError):
     ) -> None:
         super().__init__(message, reason=reason, facts=facts)
         self.retry_after = retry_after
+
+
+def is_full(error: BaseException) -> bool:
+    """Return whether an error says that a disk is full."""
+    full = isinstance(error, OSError) and error.errno in NO_ROOM
+    return full or isinstance(error, NoRoomError)

@@ -17,6 +17,7 @@ import structlog
 from redis.asyncio import Redis
 
 from arena.archive import Archive
+from arena.errors import is_full
 from arena.patience import UNREACHABLE, cancel
 from arena.queue.queues import Queues
 from arena.store import Store
@@ -46,6 +47,7 @@ class PipelineOptions:
         renewal: the time between two renewals.
         wait: before a version is tried again when the arena itself failed; twice as long after
             each further time.
+        room: before a version is tried again when a disk was full, however often.
         grace: how long a stopping process goes on with what it tries.
     """
 
@@ -54,6 +56,7 @@ class PipelineOptions:
     trial: TrialOptions
     renewal: timedelta = timedelta(seconds=10)
     wait: timedelta = timedelta(seconds=5)
+    room: timedelta = timedelta(seconds=10)
     grace: timedelta = timedelta(seconds=20)
 
 
@@ -192,7 +195,9 @@ class Pipeline:
         wait = self._options.wait * 2 ** (claim.attempt - 1)
         # When nobody answers, the claim expires.
         with suppress(*UNREACHABLE):
-            if claim.attempt < ATTEMPTS:
+            if is_full(error):
+                await self._trials.give_back(claim, wait=self._options.room, counts=False)
+            elif claim.attempt < ATTEMPTS:
                 await self._trials.give_back(claim, wait=wait, counts=True)
             else:
                 await trial.give_up(f"{OURS} {error}")

@@ -9,13 +9,15 @@ import os
 import signal
 import socket
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import structlog
 import uvloop
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from typing import TextIO
 
 PARENT: Final = "ARENA_PARENT_PID"
 """Environment: the process that this one shall not outlive."""
@@ -35,6 +37,21 @@ def _host() -> str:
     return socket.gethostname() or "localhost"
 
 
+class _Stderr:
+    """The stream of the log; what it cannot take, as on a full disk, is lost and harms nothing."""
+
+    def write(self, text: str) -> int:
+        """Write a part of a line."""
+        with suppress(OSError):
+            sys.stderr.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """End a line."""
+        with suppress(OSError):
+            sys.stderr.flush()
+
+
 def set_up_log() -> None:
     """Log to stderr: for people on a terminal, one JSON object a line otherwise."""
     on_terminal = sys.stderr.isatty()
@@ -50,7 +67,7 @@ def set_up_log() -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Stderr())),
     )
 
 

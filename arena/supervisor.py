@@ -167,6 +167,7 @@ class Supervisor:
         self._server = server
         self._children = [_Child(part, output) for part in parts]
         self._grace = grace
+        self._server_death = _Death(time.monotonic())
         self._log: Any = structlog.get_logger()
 
     @property
@@ -187,9 +188,7 @@ class Supervisor:
         """
         while not stopping.is_set():
             if self._server is not None and not self._server.running:
-                self._log.error("server died")
-                self._server.stop()
-                await asyncio.to_thread(self._server.start)
+                await self._look_after(self._server)
             for child in self._children:
                 code = child.look()
                 if code == _BAD_INPUT:
@@ -203,6 +202,26 @@ class Supervisor:
                     )
             with suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), _LOOK)
+
+    async def _look_after(self, server: EmbeddedServer) -> None:
+        """Start a server that died again, when that is due; its parts wait for it.
+
+        Raises:
+            InputError: its folder has become another supervisor's.
+        """
+        now = time.monotonic()
+        if not self._server_death.is_known:
+            self._server_death.happened(now)
+            pause = self._server_death.pause
+            self._log.error("server died", detail=server.last_words(), pause_seconds=pause)
+        elif self._server_death.is_over(now):
+            server.stop()
+            try:
+                await asyncio.to_thread(server.start)
+            except InputError:
+                raise
+            except ArenaError as error:
+                self._log.warning("server not started", detail=str(error))
 
     async def stop(self) -> None:
         """Ask every part to stop, and kill what has not within the grace."""
@@ -219,16 +238,46 @@ class Supervisor:
             raise ArenaError(f"{names} had to be killed after {self._grace:g} seconds")
 
 
+class _Death:
+    """When something that died is started again: later and later, unless it had lived for long.
+
+    Args:
+        now: when it was started first, by `time.monotonic`.
+
+    Attributes:
+        pause: seconds from its last death until then.
+        is_known: whether it has died and has not been started again.
+    """
+
+    def __init__(self, now: float) -> None:
+        self.pause = 0.0
+        self.is_known = False
+        self._started = now
+        self._due = now
+
+    def happened(self, now: float) -> None:
+        """Note that it has been found dead."""
+        fresh = now - self._started > HEALTHY or not self.pause
+        self.pause = FIRST_PAUSE if fresh else min(LAST_PAUSE, 2 * self.pause)
+        self._due = now + self.pause
+        self.is_known = True
+
+    def is_over(self, now: float) -> bool:
+        """Return whether it is to be started now; if so, that is noted."""
+        if now < self._due:
+            return False
+        self._started, self.is_known = now, False
+        return True
+
+
 class _Child:
     """One part: its process, and when that is started again."""
 
     def __init__(self, part: Part, output: IO[bytes] | None) -> None:
         self.part = part
-        self.pause = 0.0
         self._output = output
         self._process: subprocess.Popen[bytes] | None = None
-        self._started = 0.0
-        self._due: float | None = None
+        self._death = _Death(time.monotonic())
 
     @property
     def pid(self) -> int:
@@ -236,8 +285,6 @@ class _Child:
 
     def start(self) -> None:
         """Start the process; a session of its own keeps a terminal's Ctrl-C from it."""
-        self._due = None
-        self._started = time.monotonic()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "arena", *self.part.arguments],
             env={**os.environ, **self.part.environment, PARENT: str(os.getpid())},
@@ -252,22 +299,22 @@ class _Child:
 
     def look(self) -> int | None:
         """Return the exit code of a process that has just been found dead; start it when due."""
-        if self._due is not None:
-            if time.monotonic() >= self._due:
+        now = time.monotonic()
+        if self._death.is_known:
+            if self._death.is_over(now):
                 self.start()
             return None
         if self._process is None or self._process.poll() is None:
             return None
-        lived = time.monotonic() - self._started
-        self.pause = FIRST_PAUSE if lived > HEALTHY else self._next_pause()
-        self._due = time.monotonic() + self.pause
+        self._death.happened(now)
         return self._process.returncode
 
-    def _next_pause(self) -> float:
-        return min(LAST_PAUSE, 2 * self.pause) if self.pause else FIRST_PAUSE
+    @property
+    def pause(self) -> float:
+        """Seconds from its last death until it is started again."""
+        return self._death.pause
 
     def ask_to_stop(self) -> None:
-        self._due = None
         if self._process is not None and self.runs():
             self._process.send_signal(signal.SIGTERM)
 

@@ -11,14 +11,16 @@ import asyncio
 import secrets
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
 from arena import match_files
-from arena.errors import ArenaError
+from arena.errors import ArenaError, is_full
+from arena.match_in_play import MatchInPlay
 from arena.match_results import match_result
 from arena.metrics import MatchEnd, Metrics
 from arena.patience import UNREACHABLE, cancel, is_set_within, until_answered
@@ -26,8 +28,9 @@ from arena.processes import is_orphan
 from arena.queue.models import Committed, Lease, Renewed, RetryPolicy
 from arena.queue.queues import Queues
 from arena.queue.workers import Announcement, Workers
+from arena.room import Room
 from referee.clock import TimeControl
-from referee.errors import InvalidRulesetError, RefereeError, VoidMatchError
+from referee.errors import RefereeError, VoidMatchError
 from referee.games import parse_ruleset
 from referee.match.boards import rotation_count
 from referee.match.runner import MatchPlan, Referee
@@ -80,27 +83,6 @@ class WorkerOptions:
     allows_unsandboxed: bool = False
 
 
-@dataclass(eq=False, slots=True)
-class _Match:
-    """A match that this worker has leased.
-
-    Attributes:
-        lease: the right to play it.
-        tables: tables of it that are not finished, by how many games each still has.
-        played: whether only its result remains to be committed.
-        renewed: when it was last known to be ours, by `time.monotonic`.
-        let_go: set when it shall be given back.
-        digests: of the bots that play it.
-    """
-
-    lease: Lease
-    tables: dict[int, int] = field(default_factory=dict)
-    played: bool = False
-    renewed: float = field(default_factory=time.monotonic)
-    let_go: asyncio.Event = field(default_factory=asyncio.Event)
-    digests: tuple[str, ...] = ()
-
-
 class Worker:
     """Plays matches until it is told to stop.
 
@@ -135,8 +117,9 @@ class Worker:
         self._metrics_port = metrics_port
         self._options = options
         self._referee = Referee(sandbox=sandbox, cores=options.cores, tables=options.slots)
-        self._matches: dict[_Match, asyncio.Task[None]] = {}
+        self._matches: dict[MatchInPlay, asyncio.Task[None]] = {}
         self._room = asyncio.Event()
+        self._disk = Room(found=self._room.set)
         self._log: Any = structlog.get_logger().bind(worker=options.name)
 
     async def run(self, stopping: asyncio.Event) -> None:
@@ -166,7 +149,7 @@ class Worker:
         pause = _FIRST_PAUSE
         while not stopping.is_set():
             self._room.clear()
-            if self._busy() >= self._options.slots:
+            if self._busy() >= self._options.slots or self._disk.is_short:
                 await self._first_of(stop, self._room.wait())
                 continue
             lease = await self._lease()
@@ -199,12 +182,12 @@ class Worker:
 
     def _start(self, lease: Lease) -> None:
         self._metrics.know_ruleset(lease.spec.ruleset)
-        match = _Match(lease, dict.fromkeys(range(_tables(lease)), lease.spec.boards))
+        match = MatchInPlay(lease)
         task = asyncio.create_task(self._see_through(match))
         self._matches[match] = task
         task.add_done_callback(lambda _: self._settled(match))
 
-    def _settled(self, match: _Match) -> None:
+    def _settled(self, match: MatchInPlay) -> None:
         self._matches.pop(match)
         self._room.set()
 
@@ -226,7 +209,7 @@ class Worker:
 
     # One match.
 
-    async def _see_through(self, match: _Match) -> None:
+    async def _see_through(self, match: MatchInPlay) -> None:
         """Play a match, keep its lease meanwhile, and count how it ended."""
         lease = match.lease
         log = self._log.bind(match=lease.match_id, ruleset=lease.spec.ruleset)
@@ -248,7 +231,7 @@ class Worker:
         self._metrics.matches.labels(lease.spec.ruleset, end.value).inc()
         log.info("match ended", result=end.value)
 
-    async def _play(self, match: _Match, log: Any) -> MatchEnd:
+    async def _play(self, match: MatchInPlay, log: Any) -> MatchEnd:
         """Play, archive and commit; the one place where a fault of ours ends."""
         try:
             played = await self._referee.play(
@@ -261,6 +244,10 @@ class Worker:
         except VoidMatchError as error:
             reason, sentence, cause = error.reason, str(error), error.__cause__
         except Exception as error:  # noqa: BLE001 -- whatever it is, no bot may pay for it
+            if is_full(error):
+                log.warning("disk full", detail=str(error))
+                self._disk.miss()
+                return MatchEnd.RELEASED
             told = isinstance(error, (ArenaError, RefereeError))
             sentence = str(error) if told else f"internal error: {error!r}"
             reason, cause = "internal_error", error
@@ -276,7 +263,7 @@ class Worker:
             )
         return MatchEnd.VOID
 
-    async def _plan(self, match: _Match) -> MatchPlan:
+    async def _plan(self, match: MatchInPlay) -> MatchPlan:
         spec = match.lease.spec
         game = parse_ruleset(spec.ruleset)
         versions = await self._store.versions(spec.entrants)
@@ -296,19 +283,18 @@ class Worker:
             rotations=rotation_count(game),
         )
 
-    def _game_ended(self, match: _Match, game: ReplayGame) -> None:
+    def _game_ended(self, match: MatchInPlay, game: ReplayGame) -> None:
         """Make room for another match as soon as a table has played its last game."""
         match.tables[game.table] -= 1
         if match.tables[game.table] == 0:
             del match.tables[game.table]
             self._room.set()
 
-    async def _commit(self, match: _Match, played: Played, log: Any) -> MatchEnd:
+    async def _commit(self, match: MatchInPlay, played: Played, log: Any) -> MatchEnd:
         """Archive, then commit until Redis has answered; the token makes repeats harmless."""
         lease, spec = match.lease, match.lease.spec
-        digest = await asyncio.to_thread(
-            match_files.store, self._archive, spec, played, digests=match.digests
-        )
+        store = partial(match_files.store, self._archive, spec, played, digests=match.digests)
+        digest = await self._disk.until_stored(store, log=log)
         result = match_result(played.replay, digest=digest, seconds=played.seconds)
         queue = self._queues.queue(spec.ruleset)
         reply = await until_answered(lambda: queue.commit(lease, result), limit=None)
@@ -335,7 +321,7 @@ class Worker:
 
     # Its lease.
 
-    async def _keep(self, match: _Match) -> MatchEnd:
+    async def _keep(self, match: MatchInPlay) -> MatchEnd:
         """Renew the lease until the match must be let go; return how it ends then."""
         options = self._options
         queue = self._queues.queue(match.lease.spec.ruleset)
@@ -361,7 +347,7 @@ class Worker:
                 return MatchEnd.CANCELLED if answer is Renewed.CANCELLED else MatchEnd.LOST
         return MatchEnd.RELEASED
 
-    async def _give_back(self, match: _Match, *, reason: str) -> None:
+    async def _give_back(self, match: MatchInPlay, *, reason: str) -> None:
         """Release the lease, so that another worker need not wait for its end."""
         queue = self._queues.queue(match.lease.spec.ruleset)
         with suppress(TimeoutError):
@@ -390,11 +376,3 @@ class Worker:
             self._metrics.slots.labels("free").set(max(0, self._options.slots - busy))
             self._metrics.referee_lag.set(self._referee.monitor.lag_between(now - _LAG_WINDOW, now))
             await asyncio.sleep(0.5)
-
-
-def _tables(lease: Lease) -> int:
-    """Return how many slots a match takes; one if it cannot be played at all."""
-    try:
-        return rotation_count(parse_ruleset(lease.spec.ruleset))
-    except InvalidRulesetError:
-        return 1

@@ -20,6 +20,7 @@ from arena.errors import (
     NotFoundError,
     PreconditionError,
     UnauthenticatedError,
+    is_full,
 )
 from referee.errors import InputError as RefereeInputError
 
@@ -33,6 +34,7 @@ _LONGEST: Final = 1500
 """Characters of a sentence; clients refuse headers of more than 8 KiB."""
 
 _SOON: Final = timedelta(seconds=2)
+_LATER: Final = timedelta(minutes=1)
 _CODES: Final = (
     (NotFoundError, grpc.StatusCode.NOT_FOUND),
     (PreconditionError, grpc.StatusCode.FAILED_PRECONDITION),
@@ -74,6 +76,14 @@ def refusal(error: BaseException, *, method: str) -> Refusal:
             retry_after=getattr(error, "retry_after", None),
         )
     log: Any = structlog.get_logger()
+    if is_full(error):
+        log.warning("disk full", method=method, detail=str(error))
+        return _refusal(
+            grpc.StatusCode.UNAVAILABLE,
+            "the arena has no room on its disk now, and stored nothing; try again later",
+            reason="NO_ROOM",
+            retry_after=_LATER,
+        )
     if isinstance(error, (RedisError, OSError)):
         log.warning("call not served", method=method, error=repr(error))
         return _refusal(

@@ -1,0 +1,44 @@
+"""A match while a worker has it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from referee.errors import InvalidRulesetError
+from referee.games import parse_ruleset
+from referee.match.boards import rotation_count
+
+if TYPE_CHECKING:
+    from arena.queue.models import Lease
+
+
+@dataclass(eq=False, slots=True)
+class MatchInPlay:
+    """A match that a worker has leased.
+
+    Attributes:
+        lease: the right to play it.
+        tables: tables of it that are not finished, by how many games each still has.
+        played: whether only its result remains to be committed.
+        renewed: when it was last known to be ours, by `time.monotonic`.
+        let_go: set when it shall be given back.
+        digests: of the bots that play it.
+    """
+
+    lease: Lease
+    tables: dict[int, int] = field(default_factory=dict)
+    played: bool = False
+    renewed: float = field(default_factory=time.monotonic)
+    let_go: asyncio.Event = field(default_factory=asyncio.Event)
+    digests: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Open every table; one if the match cannot be played at all."""
+        try:
+            tables = rotation_count(parse_ruleset(self.lease.spec.ruleset))
+        except InvalidRulesetError:
+            tables = 1
+        self.tables = dict.fromkeys(range(tables), self.lease.spec.boards)
