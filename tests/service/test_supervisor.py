@@ -107,7 +107,11 @@ def test_the_demo_plays_both_ladders(alone: Service, tmp_path: Path) -> None:
     ]
     begun = time.time()
     options = [word for bot in bots for word in ("--bot", bot)]
-    document = json.loads(alone.run("demo", "--matches", "3", "--json", *options).stdout)
+    place = tmp_path / "temporary"
+    place.mkdir()
+    answer = alone.run("demo", "--matches", "3", "--json", *options, TMPDIR=str(place))
+    assert answer.returncode == 0, answer.stderr
+    document = json.loads(answer.stdout)
     assert document["matches"] == 3
     assert document["ladders"].keys() == set(rulesets)
     for ruleset in rulesets:
@@ -119,10 +123,10 @@ def test_the_demo_plays_both_ladders(alone: Service, tmp_path: Path) -> None:
     left = [
         each
         for each in psutil.process_iter(["cmdline", "create_time"])
-        if each.info["create_time"] > begun
-        and "arena-demo-" in " ".join(each.info["cmdline"] or ())
+        if each.info["create_time"] > begun and str(place) in " ".join(each.info["cmdline"] or ())
     ]
     assert left == []
+    assert list(place.iterdir()) == []
 
 
 def test_a_demo_keeps_its_folder_when_told(alone: Service, tmp_path: Path) -> None:
