@@ -1,11 +1,17 @@
 """Each fault of a bot, played against an honest one through real processes."""
 
 import ast
+import gc
 import shutil
+import threading
+import time
 from pathlib import Path
+from typing import Self
 
+import psutil
 import pytest
 
+from referee.match.process import GRACE
 from referee.match.runner import MatchResult
 from referee.outcome import ForfeitReason
 from tests.sample_bots.playing import SAMPLE_BOTS, forfeits, make_faulty, play, processes_left
@@ -44,22 +50,108 @@ REASONS = {
 }
 
 
+BANK, NO_SHOW, STALL, GOODBYE = 1.0, 3.0, 0.3, 0.3
+"""Limits that a fault runs into, seconds."""
+
+LATE = 2.0
+"""Seconds for which the bot that is late sleeps."""
+
+SPENT = {
+    "late": LATE,
+    "hang": BANK + STALL,
+    "freeze": BANK + STALL,
+    "deaf": BANK + STALL,
+    "no-hello": NO_SHOW,
+    "no-ready": NO_SHOW,
+    "ignore-sigterm": GOODBYE,
+}
+"""By fault, how much of the limits it makes a match wait; others wait for nothing."""
+
+SLACK = 40.0
+"""Seconds for all else: starts and ends of processes, on a machine with more to do."""
+
+GROWTH = 64 << 20
+"""Bytes by which no fault may make the referee's process grow."""
+
+
 async def play_fault(fault: str, folder: Path) -> MatchResult:
-    """Play a short match of a faulty bot against an honest one, both in copies below a folder."""
+    """Play a short match of a faulty bot against an honest one, both in copies below a folder.
+
+    It ends within its limits, and the referee's own process, this one, stays about as large as it
+    was.
+    """
     honest = Path(shutil.copytree(SAMPLE_BOTS / "first_legal", folder / "honest"))
-    return await play(
-        "quasenbo",
-        make_faulty(folder, fault),
-        honest,
-        boards=BOARDS,
-        rotations=1,
-        control="1+0.05",
-        parallel_games=PARALLEL,
-        # A start takes longest when other tests burn both cores.
-        start_limit=3.0 if fault.startswith("no-") else 30.0,
-        stall=20.0 if fault == "late" else 0.3,
-        goodbye=0.3 if fault == "ignore-sigterm" else 10.0,
-    )
+    begun = time.monotonic()
+    with PeakMemory() as memory:
+        result = await play(
+            "quasenbo",
+            make_faulty(folder, fault),
+            honest,
+            boards=BOARDS,
+            rotations=1,
+            control=f"{BANK:g}+0.05",
+            parallel_games=PARALLEL,
+            # A start takes longest when other tests burn both cores.
+            start_limit=NO_SHOW if fault.startswith("no-") else 30.0,
+            stall=20.0 if fault == "late" else STALL,
+            goodbye=GOODBYE if fault == "ignore-sigterm" else 10.0,
+        )
+    assert time.monotonic() - begun < SPENT.get(fault, 0.0) + GRACE + SLACK
+    assert memory.growth < GROWTH
+    return result
+
+
+class PeakMemory:
+    """Watches this process's memory while a block runs.
+
+    Attributes:
+        growth: bytes by which it was larger at its largest than at the beginning.
+    """
+
+    def __init__(self) -> None:
+        self.growth = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> Self:
+        gc.collect()
+        self._process = psutil.Process()
+        self._before = self._process.memory_info().rss
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self._look()
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.01):
+            self._look()
+
+    def _look(self) -> None:
+        self.growth = max(self.growth, self._process.memory_info().rss - self._before)
+
+
+def test_the_watch_sees_memory_that_is_given_back() -> None:
+    """What was large and is small again is told; what was before does not count."""
+    kept = b"x" * (2 * GROWTH)
+    with PeakMemory() as small:
+        time.sleep(0.05)
+    with PeakMemory() as large:
+        passing = b"y" * (2 * GROWTH)
+        time.sleep(0.05)
+        del passing
+    assert len(kept) == 2 * GROWTH
+    assert small.growth < GROWTH < large.growth
+
+
+@pytest.mark.parametrize("fault", ["late", "hang"])
+async def test_limits_are_what_a_match_waits_for(fault: str, tmp_path: Path) -> None:
+    """A fault that makes a match wait makes it wait for the whole of its limit."""
+    begun = time.monotonic()
+    await play_fault(fault, tmp_path)
+    assert time.monotonic() - begun > SPENT[fault]
 
 
 def assert_unharmed(result: MatchResult) -> None:
