@@ -12,7 +12,6 @@ import os
 import platform
 import shutil
 import subprocess
-import tempfile
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -24,6 +23,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from arena.errors import ArenaError, InputError
+from referee.match.scratch import short_folder
 
 _SOCKET_PATH_BYTES: Final = 107
 """The longest path of a unix socket on Linux, without its final NUL."""
@@ -216,7 +216,7 @@ def _socket_path(folder: Path) -> Path:
     if len(os.fsencode(path)) <= _SOCKET_PATH_BYTES:
         return path
     digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f"arena-{os.getuid()}-{digest}" / "socket"
+    return short_folder() / f"arena-{os.getuid()}-{digest}" / "socket"
 
 
 def _private_folder(folder: Path, data: Path) -> None:

@@ -41,13 +41,13 @@ class _Stderr:
     """The stream of the log; what it cannot take, as on a full disk, is lost and harms nothing."""
 
     def write(self, text: str) -> int:
-        """Write a part of a line."""
+        """Write a line."""
         with suppress(OSError):
             sys.stderr.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """End a line."""
+        """Write what is still held back."""
         with suppress(OSError):
             sys.stderr.flush()
 
@@ -67,7 +67,8 @@ def set_up_log() -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Stderr())),
+        # A line in one piece: processes of one arena share a stream.
+        logger_factory=structlog.WriteLoggerFactory(cast("TextIO", _Stderr())),
     )
 
 

@@ -127,10 +127,11 @@ class Service:
 
     def logs(self) -> list[dict[str, Any]]:
         """What the processes logged."""
+        # The last line may not be whole yet.
         lines = [
             line
             for path in sorted(self.folder.glob("*.log"))
-            for line in path.read_text().splitlines()
+            for line in path.read_text().rpartition("\n")[0].splitlines()
         ]
         return [json.loads(line) for line in lines if line.startswith("{")]
 

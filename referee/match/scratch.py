@@ -21,6 +21,17 @@ YOUNG = 60.0
 """Seconds for which a folder is left alone: it may not be locked yet."""
 
 
+LONGEST_PREFIX = 60
+"""Bytes of a folder's path that leave room for a socket below it: Linux takes 107 in all."""
+
+
+def short_folder() -> Path:
+    """Return where sockets may lie: the temporary folder, or /tmp when its path is too long."""
+    usual, short = Path(tempfile.gettempdir()), Path("/tmp")  # noqa: S108 -- folders of our own there
+    is_long = len(os.fsencode(usual)) > LONGEST_PREFIX
+    return short if is_long and os.access(short, os.W_OK | os.X_OK) else usual
+
+
 class Scratch:
     """A new temporary folder, locked until `remove`.
 
@@ -28,13 +39,15 @@ class Scratch:
         kind: what it is for, a part of its name: ``table``.
         readable: whether other users may look into it, as bots in the sandbox are; else this one
             alone.
+        short: whether it is for sockets, whose paths must be short.
 
     Attributes:
         path: the folder.
     """
 
-    def __init__(self, kind: str, *, readable: bool = False) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}-"))
+    def __init__(self, kind: str, *, readable: bool = False, short: bool = False) -> None:
+        folder = short_folder() if short else None
+        self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}-", dir=folder))
         self._lock = os.open(self.path / LOCK, os.O_CREAT | os.O_RDWR, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         if readable:
@@ -53,7 +66,8 @@ def sweep(*, young: float = YOUNG) -> int:
         young: folders that were changed within so many seconds are left alone.
     """
     swept = 0
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    places = {Path(tempfile.gettempdir()), short_folder()}
+    for folder in (each for place in places for each in place.glob(f"{PREFIX}*")):
         try:
             status = folder.stat()
             if status.st_uid != os.geteuid() or time.time() - status.st_mtime < young:

@@ -14,6 +14,7 @@ from referee.match.bubblewrap import BubblewrapSandbox, SandboxSettings
 from referee.match.cgroup import find_cgroups
 from referee.match.confined import run_in_sandbox
 from referee.match.sandbox import BotCommand, PlainSandbox, Sandbox
+from referee.match.scratch import short_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +78,7 @@ async def lean_against(sandbox: Sandbox) -> None:
 def _scene() -> Iterator[tuple[int, Path, Path, Path]]:
     """Yield a port that listens on loopback, two seats' sockets, and the folder of a bot."""
     with (
-        tempfile.TemporaryDirectory(prefix="arena-") as name,
+        tempfile.TemporaryDirectory(prefix="arena-", dir=short_folder()) as name,
         socket.create_server(("127.0.0.1", 0)) as loopback,
         socket.socket(socket.AF_UNIX) as own,
         socket.socket(socket.AF_UNIX) as other,

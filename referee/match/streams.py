@@ -45,7 +45,7 @@ class StreamServer:
         self._server.add_generic_rpc_handlers(
             (grpc.method_handlers_generic_handler(METHOD_SERVICE, {"Play": handler}),)
         )
-        self._scratch = Scratch("table")
+        self._scratch = Scratch("table", short=True)
         self._sockets = {
             token: self._scratch.path / str(number) / "s" for number, token in enumerate(sessions)
         }

@@ -1,6 +1,7 @@
 """Tables with real bot processes: games, forfeits and what is left afterwards."""
 
 import asyncio
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -261,3 +262,15 @@ async def test_the_watch_on_the_loop_ends_with_the_last_match(tmp_path: Path) ->
     await referee.play(plan)
     await first
     assert monitor._timer is None
+
+
+async def test_a_long_temporary_folder_is_no_hindrance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sockets, whose paths must be short, then lie in /tmp."""
+    long = tmp_path / ("x" * 100)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    bot = write_bot(tmp_path / "bot")
+    result = await play(make_plan("quasenbo", bot, bot, boards=1, rotations=1))
+    assert forfeits(result) == [[]]

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -44,8 +45,14 @@ async def test_data_survive_a_stop(tmp_path: Path) -> None:
     server.stop()
 
 
-async def test_a_long_folder_has_a_short_socket(tmp_path: Path) -> None:
+@pytest.mark.parametrize("temporary", ["", "y" * 100], ids=["", "long temporary folder"])
+async def test_a_long_folder_has_a_short_socket(
+    tmp_path: Path, temporary: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A path over 107 bytes would fail; the socket then lies elsewhere, for us alone."""
+    if temporary:
+        (tmp_path / temporary).mkdir()
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / temporary))
     folder = tmp_path / ("x" * 100)
     with EmbeddedServer(folder) as server:
         socket = Path(server.url.removeprefix("unix://"))
