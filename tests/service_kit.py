@@ -8,8 +8,8 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from arena.queue.connection import connect
 from arena.queue.entries import LoggedResult
 from arena.queue.queues import Queues
 from arena.queue.workers import Workers
+from tests.redis_server import BINARIES, RedisServer
 
 BOT = """\
 import time
@@ -174,6 +175,16 @@ class Service:
     def archive(self) -> Archive:
         """Open the archive."""
         return Archive(str(self.folder / "data" / "archive"), cache=self.folder / "cache")
+
+
+@contextmanager
+def own_arena(folder: Path) -> Iterator[Service]:
+    """Yield an arena on an embedded server of its own; both end with the block."""
+    server = RedisServer(BINARIES["valkey"], durable=True)
+    service = Service(folder, server.url)
+    yield service
+    service.close()
+    server.close()
 
 
 async def eventually(fact: Callable[[], Awaitable[object]], *, within: float = 120.0) -> None:

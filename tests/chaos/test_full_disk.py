@@ -159,15 +159,8 @@ async def test_results_wait_for_room(scene: Scene) -> None:
     assert scene.said("match voided") == []
 
 
-async def test_matches_wait_for_room_to_unpack_their_bots(scene: Scene) -> None:
-    """What cannot be begun on a full disk is given back, and costs no attempt."""
-    scene.add_bots("ada", "bob")
-    worker = scene.start("worker")
-    await scene.logged("worker started")
-    scene.disk.fill()
-    scene.start("scheduler", "--matches", "2")
-    await scene.logged("disk full")
-    scene.disk.free()
+async def assert_both_played(scene: Scene, worker: subprocess.Popen[bytes]) -> None:
+    """Wait for two matches, let the worker stop, and see that nothing else was left or lost."""
     async with scene.queues() as queues:
 
         async def every() -> bool:
@@ -177,6 +170,18 @@ async def test_matches_wait_for_room_to_unpack_their_bots(scene: Scene) -> None:
         worker.terminate()
         assert worker.wait(60) == 0
         await assert_sound(scene, queues, matches=2)
+
+
+async def test_matches_wait_for_room_to_unpack_their_bots(scene: Scene) -> None:
+    """What cannot be begun on a full disk is given back, and costs no attempt."""
+    scene.add_bots("ada", "bob")
+    worker = scene.start("worker")
+    await scene.logged("worker started")
+    scene.disk.fill()
+    scene.start("scheduler", "--matches", "2")
+    await scene.logged("disk full")
+    scene.disk.free()
+    await assert_both_played(scene, worker)
     assert scene.said("match voided") == []
     assert {each["attempt"] for each in scene.said("match leased")} == {1}
 
@@ -287,12 +292,4 @@ async def test_a_log_that_cannot_be_written_stops_nothing(scene: Scene) -> None:
     scene.add_bots("ada", "bob")
     scene.start_unheard("scheduler", "--matches", "2")
     worker = scene.start_unheard("worker")
-    async with scene.queues() as queues:
-
-        async def every() -> bool:
-            return await played(queues) == 2
-
-        await eventually(every)
-        worker.terminate()
-        assert worker.wait(60) == 0
-        await assert_sound(scene, queues, matches=2)
+    await assert_both_played(scene, worker)

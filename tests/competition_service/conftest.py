@@ -1,6 +1,7 @@
 """Fixtures of the competitions' tests: the embedded server, and a hall over it."""
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -9,6 +10,7 @@ from redis.asyncio import Redis
 from arena.queue.connection import connect
 from tests.competition_service.hall import Hall
 from tests.redis_server import BINARIES, RedisServer
+from tests.service_kit import Service, own_arena
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +29,13 @@ async def redis(competition_server: RedisServer) -> AsyncIterator[Redis]:
     await client.flushall()
     yield client
     await client.aclose()
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    """An arena of real processes on a server of its own."""
+    with own_arena(tmp_path) as service:
+        yield service
 
 
 @pytest.fixture

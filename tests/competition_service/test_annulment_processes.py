@@ -1,29 +1,16 @@
 """A match annulled between two schedulers, on an arena of real processes."""
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from arena.competitions.model import Format
 from tests.competition_service.hall import Hall
-from tests.redis_server import BINARIES, RedisServer
 from tests.service_kit import Service, results_of
 
 pytestmark = [pytest.mark.redis, pytest.mark.slow, pytest.mark.timeout(300)]
 
 BOTS = ["ada", "bob", "cid", "dan"]
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    """An arena on an embedded server of its own."""
-    server = RedisServer(BINARIES["valkey"], durable=True)
-    service = Service(tmp_path, server.url)
-    yield service
-    service.close()
-    server.close()
 
 
 async def test_the_next_scheduler_plays_an_annulled_match_again(service: Service) -> None:

@@ -1,27 +1,14 @@
 """The commands of tournaments and leagues, on an arena of real processes."""
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.redis_server import BINARIES, RedisServer
 from tests.service_kit import Service, eventually
 
 pytestmark = [pytest.mark.redis, pytest.mark.slow, pytest.mark.timeout(600)]
 
 BOTS = ["ada", "bob", "cid", "dan"]
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    """An arena on an embedded server of its own."""
-    server = RedisServer(BINARIES["valkey"], durable=True)
-    service = Service(tmp_path, server.url)
-    yield service
-    service.close()
-    server.close()
 
 
 async def test_the_commands_of_a_tournament_and_of_a_league(service: Service) -> None:

@@ -5,18 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.redis_server import BINARIES, RedisServer
-from tests.service_kit import Service
+from tests.service_kit import Service, own_arena
 
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
     """An arena on a server of its own."""
-    server = RedisServer(BINARIES["valkey"], durable=True)
-    service = Service(tmp_path, server.url)
-    yield service
-    service.close()
-    server.close()
+    with own_arena(tmp_path) as service:
+        yield service
 
 
 @pytest.fixture
