@@ -20,6 +20,7 @@ import structlog
 from redis.exceptions import RedisError
 
 from arena.errors import ArenaError
+from arena.patience import is_set_within
 from arena.webhooks import Delivery, Target, Webhooks, signature
 
 LIMIT: Final = timedelta(seconds=10)
@@ -79,8 +80,7 @@ class Courier:
                 self._log.warning("events not reached", error=str(error))
                 found = False
             if not found:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(stopping.wait(), _PAUSE)
+                await is_set_within(stopping, _PAUSE)
         await asyncio.gather(*self._posting, return_exceptions=True)
 
     async def _start_one(self) -> bool:

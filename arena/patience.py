@@ -42,15 +42,16 @@ async def until_answered(step: Callable[[], Awaitable[_T]], *, limit: float | No
 async def is_set_within(event: asyncio.Event, seconds: float) -> bool:
     """Wait for an event, at most so long; return whether it is set."""
     with suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await event.wait()
     return event.is_set()
 
 
 async def cancel(task: asyncio.Task[Any], *, again: float = 1.0) -> None:
     """Cancel a task and wait for its end, whatever that is.
 
-    Python 3.11's ``asyncio.wait_for``, which redis-py writes through, loses a cancellation that
-    comes as the write ends; so a task that goes on is cancelled again.
+    A library may lose a cancellation, as Python 3.11's ``asyncio.wait_for`` does when what it waits
+    for ends at that moment; so a task that goes on is cancelled again.
 
     Args:
         task: what is cancelled.

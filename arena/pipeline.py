@@ -18,7 +18,7 @@ from redis.asyncio import Redis
 
 from arena.archive import Archive
 from arena.errors import is_full
-from arena.patience import UNREACHABLE, cancel
+from arena.patience import UNREACHABLE, cancel, is_set_within
 from arena.queue.queues import Queues
 from arena.store import Store
 from arena.suspension import Follower
@@ -118,8 +118,7 @@ class Pipeline:
                 self._log.warning("step failed", error=str(error))
                 found = False
             if not found:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(stopping.wait(), _PAUSE)
+                await is_set_within(stopping, _PAUSE)
 
     async def _follow(self) -> bool:
         for version in await self._follower.follow():

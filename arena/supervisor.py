@@ -17,6 +17,7 @@ import structlog
 
 from arena.embedded import EmbeddedServer
 from arena.errors import ArenaError, InputError
+from arena.patience import is_set_within
 from arena.processes import PARENT
 from arena.queue.connection import connect
 
@@ -200,8 +201,7 @@ class Supervisor:
                         exit_code=code,
                         pause_seconds=child.pause,
                     )
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stopping.wait(), _LOOK)
+            await is_set_within(stopping, _LOOK)
 
     async def _look_after(self, server: EmbeddedServer) -> None:
         """Start a server that died again, when that is due; its parts wait for it.

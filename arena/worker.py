@@ -134,7 +134,8 @@ class Worker:
                 await cancel(side)
         self._referee.monitor.stop()
         with suppress(*UNREACHABLE):
-            await asyncio.wait_for(self._workers.leave(self._options.name), _RELEASE_LIMIT)
+            async with asyncio.timeout(_RELEASE_LIMIT):
+                await self._workers.leave(self._options.name)
         self._log.info("worker stopped")
 
     def in_use(self) -> set[str]:
@@ -331,9 +332,8 @@ class Worker:
             begun = time.monotonic()
             left = max(0.1, match.renewed + silence - begun)
             try:
-                answer = await asyncio.wait_for(
-                    queue.renew(match.lease, duration=options.lease), left
-                )
+                async with asyncio.timeout(left):
+                    answer = await queue.renew(match.lease, duration=options.lease)
             except (*UNREACHABLE, TimeoutError):
                 # A match that has been played needs its token alone, and waits for the server.
                 if time.monotonic() - match.renewed >= silence and not match.played:

@@ -2,16 +2,23 @@
 
 import os
 from collections.abc import Generator
+from contextlib import suppress
 
 import pytest
+
+_LOGS = 20
+_LOG_END = 3000
+"""Of each log that a failure shows, in characters."""
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Turns a skip into a failure when CI is set: there, nothing a test needs may be missing."""
+    """Shows what processes logged to a failed test; turns a skip into a failure when CI is set."""
     report = yield
+    if report.failed:
+        _add_logs(report, item)
     if report.skipped and not hasattr(report, "wasxfail"):
         _refuse_skip(report, item.nodeid)
     return report
@@ -26,6 +33,16 @@ def pytest_make_collect_report(
     if report.skipped:
         _refuse_skip(report, collector.nodeid)
     return report
+
+
+def _add_logs(report: pytest.TestReport, item: pytest.Item) -> None:
+    """Put the ends of the logs in the test's folder below its failure."""
+    folder = getattr(item, "funcargs", {}).get("tmp_path")
+    if folder is not None:
+        for path in sorted(folder.rglob("*.log"))[:_LOGS]:
+            with suppress(OSError):
+                end = path.read_text(errors="replace")[-_LOG_END:]
+                report.sections.append((f"end of {path.relative_to(folder)}", end))
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport, nodeid: str) -> None:

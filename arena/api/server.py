@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import ssl
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +26,7 @@ from arena.api.submissions import SubmissionCalls
 from arena.api.watching import Streams, WatchCalls
 from arena.api.webhooks import WebhookCalls
 from arena.errors import InputError
+from arena.patience import cancel
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -164,9 +164,7 @@ class ApiServer:
         try:
             await stopping.wait()
         finally:
-            watch.cancel()
-            with suppress(asyncio.CancelledError):
-                await watch
+            await cancel(watch)
             await self.stop(grace=grace)
 
     async def stop(self, *, grace: timedelta) -> None:

@@ -2,10 +2,12 @@
 
 import asyncio
 import re
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Final
 
-from redis.asyncio import Redis
+from redis.asyncio import ConnectionPool, Redis
+from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialWithJitterBackoff
 from redis.exceptions import RedisError
@@ -31,7 +33,7 @@ async def connect(url: str, *, within: timedelta = timedelta(seconds=5)) -> Redi
     """
     seconds = within.total_seconds()
     try:
-        redis: Redis = Redis.from_url(
+        pool: ConnectionPool = ConnectionPool.from_url(
             url,
             socket_timeout=seconds,
             socket_connect_timeout=seconds,
@@ -42,6 +44,8 @@ async def connect(url: str, *, within: timedelta = timedelta(seconds=5)) -> Redi
             f"{_public(url)!r} is no address of a Redis server; possible: redis://HOST:PORT/DB, "
             f"rediss://HOST:PORT/DB, unix:///PATH"
         ) from error
+    pool.connection_class = _cancellable(pool.connection_class)
+    redis: Redis = Redis.from_pool(pool)
     try:
         async with asyncio.timeout(seconds):
             facts: Any = await redis.info("server")
@@ -59,6 +63,33 @@ async def connect(url: str, *, within: timedelta = timedelta(seconds=5)) -> Redi
             f"is needed"
         )
     return redis
+
+
+class _Cancellable(AbstractConnection):
+    """A connection that loses no cancellation.
+
+    redis-py writes through ``asyncio.wait_for``, and Python 3.11's returns the result instead of
+    raising when it is cancelled just as the write ends: a task that was told to end would go on.
+    """
+
+    async def send_packed_command(
+        self,
+        command: bytes | str | Iterable[bytes],
+        check_health: bool = True,  # noqa: FBT001, FBT002 -- redis-py's
+    ) -> None:
+        """Write a command, as redis-py does; raise the cancellation that came meanwhile."""
+        task = asyncio.current_task()
+        before = task.cancelling() if task is not None else 0
+        await super().send_packed_command(command, check_health)
+        if task is not None and task.cancelling() > before:
+            # The answer to what was written must not be taken for the next command's.
+            await self.disconnect(nowait=True)
+            raise asyncio.CancelledError
+
+
+def _cancellable(kind: type[AbstractConnection]) -> type[AbstractConnection]:
+    """Return the same kind of connection (TCP, TLS, unix socket) that loses no cancellation."""
+    return type(f"Cancellable{kind.__name__}", (_Cancellable, kind), {})
 
 
 def _public(url: str) -> str:

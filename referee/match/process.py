@@ -161,7 +161,8 @@ class BotProcess:
     async def wait(self, limit: float) -> ExitReport | None:
         """Wait up to ``limit`` seconds for the end of the process."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._ended.wait(), limit)
+            async with asyncio.timeout(limit):
+                await self._ended.wait()
         return self.report
 
     async def stop(self, grace: float = GRACE) -> ExitReport:

@@ -216,7 +216,8 @@ class ScriptedBot:
 
     async def hears(self, kind: str) -> Any:
         """Return the next message's content, which must be of a kind."""
-        message = await asyncio.wait_for(self.transport.to_bot.get(), PATIENCE)
+        async with asyncio.timeout(PATIENCE):
+            message = await self.transport.to_bot.get()
         assert message.WhichOneof("content") == kind
         return getattr(message, kind)
 
@@ -283,5 +284,6 @@ class ScriptedBot:
         """End the conversation from both sides."""
         self.session.close()
         self.hangs_up()
-        await asyncio.wait_for(self._conversation, PATIENCE)
+        async with asyncio.timeout(PATIENCE):
+            await self._conversation
         assert self.table.errors == []

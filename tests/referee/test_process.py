@@ -175,7 +175,8 @@ async def test_the_end_does_not_wait_for_whoever_holds_the_pipe(tmp_path: Path) 
     )
     process = start_python(tmp_path, hidden)
     pid = int(await appears(tmp_path / "hidden"))
-    await asyncio.wait_for(process.stop(), 5)
+    async with asyncio.timeout(5):
+        await process.stop()
     os.kill(pid, signal.SIGKILL)
     assert await all_ended([pid])
 

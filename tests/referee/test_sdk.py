@@ -134,7 +134,8 @@ async def test_a_bot_that_fails_crashes_at_once_with_a_traceback(
         parallel_games=1,
         control=control(bank=600),
     )
-    result = await asyncio.wait_for(play(plan), 60)
+    async with asyncio.timeout(60):
+        result = await play(plan)
     record = result.processes[0]
     assert sentence in record.stderr
     assert (record.report.code, record.report.stopped) == (1, False)

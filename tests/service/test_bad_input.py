@@ -1,6 +1,7 @@
 """Bad input: one sentence that carries the fix, exit code 2, and nothing half done."""
 
 import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,7 @@ def test_two_arenas_in_one_folder(alone: Service) -> None:
     first = alone.start("up")
     while "The arena runs in" not in (alone.folder / "0-up.log").read_text():
         assert first.poll() is None
+        time.sleep(0.05)
     answer = alone.run("up")
     assert answer.returncode == 2, answer.stderr
     assert f"process {first.pid} already runs the server" in answer.stderr
