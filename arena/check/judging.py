@@ -122,28 +122,37 @@ def judge_time(results: Sequence[MatchResult], control: TimeControl) -> Finding:
 def judge_end(results: Sequence[MatchResult], *, limit: float) -> Finding:
     """Judge whether every process that was still wanted at the end ended by itself.
 
+    One that is late now and then may have waited for a core of a busy machine, which is no fault of
+    the bot's: it fails when most of them are.
+
     Args:
         results: matches of the bot.
         limit: seconds that it has after MatchOver.
     """
-    for result in results:
-        for record in records(result):
-            if record.start_seconds is None or any(True for _ in forfeits(result)):
-                continue
-            if record.report.stopped:
-                return Finding(
-                    StepState.FAIL,
-                    f"the process still ran {limit:g} s after MatchOver, and was ended",
-                    "say Goodbye and exit when MatchOver comes; end threads and child processes",
-                    printed([record]),
-                )
-            if record.report.code != 0:
-                return Finding(
-                    StepState.WARN,
-                    f"the process ended with {record.report}",
-                    "exit with 0 after MatchOver, so that a crash can be told from the end",
-                    printed([record]),
-                )
+    ended = [
+        record
+        for result in results
+        if not any(True for _ in forfeits(result))
+        for record in records(result)
+        if record.start_seconds is not None
+    ]
+    late = [record for record in ended if record.report.stopped]
+    if late:
+        return Finding(
+            StepState.FAIL if 2 * len(late) > len(ended) else StepState.WARN,
+            f"{len(late)} of {len(ended)} processes still ran {limit:g} s after MatchOver, "
+            "and were ended",
+            "say Goodbye and exit when MatchOver comes; end threads and child processes",
+            printed(late[:1]),
+        )
+    for record in ended:
+        if record.report.code != 0:
+            return Finding(
+                StepState.WARN,
+                f"the process ended with {record.report}",
+                "exit with 0 after MatchOver, so that a crash can be told from the end",
+                printed([record]),
+            )
     return ok(f"ended by itself after MatchOver; the limit is {limit:g} s")
 
 

@@ -9,7 +9,8 @@ from referee.match.runner import Referee
 from referee.match.sandbox import PlainSandbox, Sandbox
 from tests.sample_bots.playing import NeverLate
 
-QUICK = CheckOptions(control=TimeControl.parse("1+0.05"))
+QUICK = CheckOptions(control=TimeControl.parse("1+0.05"), start_limit=40)
+"""Quick games; a start may take long, as on a busy machine."""
 
 
 def bot_folder(top: Path, code: str, *lines: str, name: str = "it", command: str = "") -> Path:
