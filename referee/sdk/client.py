@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from referee import wire
 from referee.sdk.bot import Bot, GameEnd, GameStart, Turn, Welcome
 from referee.sdk.marks import Marks
-from referee.sdk.stream import Outbox, referee_stream, release
+from referee.sdk.stream import Outbox, referee_stream
 from referee.v1 import referee_pb2 as pb
+from referee.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,7 @@ def run(bot: Bot) -> None:
     Exits the process with a sentence when no referee has started it, or when it went away.
     """
     hello = pb.Hello(
-        sdk=f"bot-arena-python {release()}",
+        sdk=f"bot-arena-python {VERSION}",
         name=bot.name or type(bot).__name__,
         parallel_games=bot.parallel_games,
     )

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from referee.sdk.stream import Outbox, referee_stream, release
+from referee.sdk.stream import Outbox, referee_stream
 from referee.v1 import referee_pb2 as pb
+from referee.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +40,7 @@ def main(words: list[str]) -> None:
         sys.exit("Usage: python -m referee.sdk.jsonl -- COMMAND...")
     bot = subprocess.Popen(words[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
-        with referee_stream(pb.Hello(sdk=f"bot-arena-jsonl {release()}")) as (stream, outbox):
+        with referee_stream(pb.Hello(sdk=f"bot-arena-jsonl {VERSION}")) as (stream, outbox):
             Bridge(bot, outbox).carry(stream)
         _exit_like(bot)
     finally:

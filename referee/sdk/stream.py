@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 import grpc
@@ -116,14 +115,6 @@ def _join(helpers: Iterable[threading.Thread]) -> None:
     patience = time.monotonic() + 1.0
     for helper in helpers:
         helper.join(max(0.0, patience - time.monotonic()))
-
-
-def release() -> str:
-    """Return the version of this package; ``unknown`` where it was not installed."""
-    try:
-        return version("bot-arena")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _reason(error: grpc.RpcError) -> str:

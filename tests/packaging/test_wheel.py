@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from referee.version import VERSION
+
 
 @pytest.fixture(scope="module")
 def names(wheel: Path) -> set[str]:
@@ -45,6 +47,7 @@ def test_the_metadata_point_nowhere_untrue(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
         metadata = email.message_from_bytes(archive.read(name))
+    assert metadata["Version"] == VERSION
     assert metadata["License-Expression"] == "MIT"
     assert metadata["License-File"] == "LICENSE"
     assert metadata.get_all("Project-URL") is None
