@@ -13,7 +13,6 @@ from itertools import combinations
 from statistics import fmean, variance
 from typing import TYPE_CHECKING
 
-from arena.ratings.bradley_terry import ScoredSet, fit
 from arena.ratings.sprt import GameCounts, PairCounts, estimate
 
 if TYPE_CHECKING:
@@ -163,6 +162,9 @@ def _compare_two(replay: Replay) -> list[tuple[float, float | None, str]]:
 
 
 def _compare_many(replay: Replay) -> list[tuple[float, float | None, str]]:
+    # NumPy would be a fifth of the time that most commands need to start.
+    from arena.ratings.bradley_terry import ScoredSet, fit  # noqa: PLC0415
+
     entrants = range(len(replay.entrants))
     sets = [
         ScoredSet.of(

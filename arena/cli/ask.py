@@ -10,6 +10,7 @@ import typer
 
 from arena import replay_files
 from arena.cli.console import EXIT_FAILED, Json, out, print_json, progress_console
+from arena.cli.loop import run_async
 from arena.errors import InputError
 from arena.match_report import numbered
 from referee.errors import InputError as RefereeInputError
@@ -46,7 +47,7 @@ def ask(  # noqa: PLR0913 -- a command's options
     The bot gets the seed, the seat and the time left that the bot in that seat had. It is a plain
     process of your own. Exit code 1 when it does not answer with a legal action.
     """
-    from arena.cli.play import run_async  # noqa: PLC0415 -- gRPC and the referee are slow to load
+    # gRPC and the referee are slow to load.
     from referee.clock import TimeControl  # noqa: PLC0415
     from referee.match import question, stored_turn  # noqa: PLC0415
     from referee.match.bot_folder import load_bot_folder  # noqa: PLC0415

@@ -9,7 +9,8 @@ import typer
 
 from arena.check import CheckOptions, CheckReport, Step, StepState, check_folder
 from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json
-from arena.cli.play import core_count, run_async
+from arena.cli.loop import run_async
+from arena.cli.play import core_count
 from referee.clock import TimeControl
 from referee.match.runner import Referee
 from referee.match.sandbox import PlainSandbox

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli.console import EXIT_FAILED, Json, out, print_json, progress_console
-from arena.cli.play import core_count, elo_text, play_until_valid, run_async
+from arena.cli.loop import run_async
+from arena.cli.play import core_count, elo_text, play_until_valid
 from arena.errors import InputError
 from arena.match_report import finite, sets_of
 from arena.ratings.sprt import SetCounts, Verdict, bounds, estimate, llr, verdict

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from arena.archive import Archive
-from arena.cli.play import run_async
+from arena.cli.loop import run_async
 from arena.config import Settings, load
 from arena.embedded import EmbeddedServer
 from arena.errors import InputError, NotFoundError

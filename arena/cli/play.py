@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import secrets
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from arena import replay_files
 from arena.cli.console import Json, complain, out, print_json, progress_console
+from arena.cli.loop import run_async
 from arena.cli.tables import Column, show, table
 from arena.match_log import MatchLog
 from arena.match_report import MatchReport, finite, forfeit_lines, numbered, report
@@ -32,7 +32,7 @@ from referee.match.selftest import detect_sandbox
 from referee.match.table import TableSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
 
 _COLUMNS = (
     Column("bot", shortens=True),
@@ -46,8 +46,6 @@ _COLUMNS = (
 )
 VOID_LIMIT = 3
 """Voids after which a match is given up."""
-
-_T = TypeVar("_T")
 
 
 class Rotations(StrEnum):
@@ -124,19 +122,6 @@ def _warn(plan: MatchPlan) -> None:
 def core_count() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0))
-
-
-def run_async(main: Coroutine[Any, Any, _T]) -> _T:
-    """Run a coroutine on uvloop where it is installed, else on asyncio's own loop."""
-    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
-    try:
-        import uvloop  # noqa: PLC0415 -- optional in the light install
-    except ModuleNotFoundError:
-        pass
-    else:
-        factory = uvloop.new_event_loop
-    with asyncio.Runner(loop_factory=factory) as runner:
-        return runner.run(main)
 
 
 async def local_sandbox(*, walled: bool) -> Sandbox:
