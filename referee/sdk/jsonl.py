@@ -97,7 +97,7 @@ class Bridge:
         while line := stdout.readline(LINE_LIMIT + 1):
             try:
                 self._hear(line)
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
                 sys.stderr.write(f"This line is no message: {line[:200]!r} ({error!r})\n")
                 # A message without content: the referee judges it as what it is, invalid.
                 self._outbox.say(pb.PlayRequest())

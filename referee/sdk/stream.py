@@ -23,23 +23,31 @@ _SWITCH_INTERVAL = 0.0005
 
 
 class Outbox:
-    """What the bot has to say. The stream takes all that is ready whenever it has written."""
+    """What the bot has to say, in its order. The stream takes all that is ready when it can write.
+
+    The order holds between answers and letters, too: an answer behind a Resign would otherwise
+    overtake it, and be an answer to the wrong turn.
+    """
 
     def __init__(self) -> None:
         self._changed = threading.Condition(threading.Lock())
-        self._letters: list[pb.PlayRequest] = []
-        self._answers: list[tuple[int, int, str, int]] = []
+        self._ready: list[pb.PlayRequest | list[tuple[int, int, str, int]]] = []
+        self._answers: list[tuple[int, int, str, int]] | None = None
         self._ended = False
 
     def say(self, letter: pb.PlayRequest) -> None:
         """Send a message."""
         with self._changed:
-            self._letters.append(letter)
+            self._answers = None
+            self._ready.append(letter)
             self._changed.notify()
 
     def answer(self, game: int, ply: int, action: str, elapsed_us: int) -> None:
         """Send an answer, in one message with the others that are ready."""
         with self._changed:
+            if self._answers is None:
+                self._answers = []
+                self._ready.append(self._answers)
             self._answers.append((game, ply, action, elapsed_us))
             self._changed.notify()
 
@@ -52,20 +60,22 @@ class Outbox:
     def __iter__(self) -> Iterator[pb.PlayRequest]:
         while True:
             with self._changed:
-                while not (self._letters or self._answers or self._ended):
+                while not (self._ready or self._ended):
                     self._changed.wait()
-                letters, self._letters = self._letters, []
-                answers, self._answers = self._answers, []
+                ready, self._ready, self._answers = self._ready, [], None
                 ended = self._ended
-            if answers:
-                message = pb.PlayRequest()
-                add = message.actions.actions.add
-                for game, ply, action, elapsed_us in answers:
-                    add(game=game, ply=ply, action=action, elapsed_us=elapsed_us)
-                yield message
-            yield from letters
+            for each in ready:
+                yield each if isinstance(each, pb.PlayRequest) else _actions(each)
             if ended:
                 return
+
+
+def _actions(answers: list[tuple[int, int, str, int]]) -> pb.PlayRequest:
+    message = pb.PlayRequest()
+    add = message.actions.actions.add
+    for game, ply, action, elapsed_us in answers:
+        add(game=game, ply=ply, action=action, elapsed_us=elapsed_us)
+    return message
 
 
 @contextmanager

@@ -109,6 +109,7 @@ async def test_think_times_are_the_bots_own(tmp_path: Path) -> None:
         ("say('nonsense')", R.INVALID_MESSAGE),
         ("print('{}', flush=True)", R.INVALID_MESSAGE),
         ("print('[1]', flush=True)", R.INVALID_MESSAGE),
+        ("print('[' * 50_000, flush=True)", R.INVALID_MESSAGE),
         ("say('action', game=0)", R.INVALID_MESSAGE),
         ("answer(turn, game='0')", R.INVALID_MESSAGE),
         ("answer(turn, game=True)", R.INVALID_MESSAGE),

@@ -12,7 +12,9 @@ from referee.errors import IllegalActionError, InputError, InvalidActionError
 from referee.games import Board, parse_ruleset
 from referee.outcome import ForfeitReason, Termination
 from referee.sdk import Bot, GameEnd, GameStart, Turn, Welcome
+from referee.sdk.stream import Outbox
 from referee.sdk.testing import make_turn, play_game
+from referee.v1 import referee_pb2 as pb
 from tests.referee.real_bots import FIRST, make_plan, play, write_bot, write_script
 from tests.referee.scripted import control
 
@@ -266,3 +268,17 @@ def test_as_many_bots_as_seats_are_needed() -> None:
     """A team has two."""
     with pytest.raises(InputError, match="has 4 seats, not 2"):
         play_game("pese-katesh:teams=yes", [FirstBot(), FirstBot()])
+
+
+def test_what_is_ready_is_sent_in_the_order_in_which_it_was_said() -> None:
+    """Answers share a message, but none overtakes a Resign: it would answer the wrong turn."""
+    outbox = Outbox()
+    outbox.answer(0, 4, "5YK", 10)
+    outbox.answer(1, 2, "2S", 20)
+    outbox.say(pb.PlayRequest(resign=pb.Resign(game=2)))
+    outbox.answer(3, 0, "AC", 30)
+    outbox.end()
+    answered, resigned, after = outbox
+    assert [(action.game, action.ply) for action in answered.actions.actions] == [(0, 4), (1, 2)]
+    assert resigned.resign.game == 2
+    assert [(action.game, action.elapsed_us) for action in after.actions.actions] == [(3, 30)]
