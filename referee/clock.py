@@ -58,8 +58,10 @@ class TimeControl:
                 f"{text!r} is not a time control: write BANK+INCREMENT in seconds, "
                 "for example 5+0.05"
             )
-        bank = timedelta(seconds=float(match[1]))
-        increment = timedelta(seconds=float(match[2] or 0))
+        # More than an hour is refused below; beyond some millions of years there is no timedelta.
+        bank, increment = (
+            timedelta(seconds=min(float(seconds or 0), 3601.0)) for seconds in match.groups()
+        )
         if not timedelta(milliseconds=100) <= bank <= timedelta(hours=1):
             raise InvalidTimeControlError(
                 f"{text!r}: the bank must be between 0.1 and 3600 seconds"

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 MAX_PARALLEL_GAMES = 256
+MAX_COMMAND = 8192
+"""Characters of all words of a command; the kernel takes no more than sixteen times as much."""
+
 PROTOCOLS = ("grpc", "jsonl")
 _KEYS = {"name", "rulesets", "command", "build", "parallel_games", "protocol"}
 _EXAMPLE = 'name = "my_bot"\nrulesets = ["quasenbo"]\ncommand = ["python", "bot.py"]'
@@ -60,17 +63,19 @@ def load_bot_folder(path: Path) -> BotFolder:
         raise InvalidBotError(
             f"{path} holds no bot.toml; write one with the three lines:\n{_EXAMPLE}"
         ) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
+        # TOML's own errors are ValueErrors; others come of endless numbers and of deep nesting.
         raise InvalidBotError(f"{path}/bot.toml cannot be read: {error}") from error
     unknown = sorted(set(document) - _KEYS)
     if unknown:
         raise InvalidBotError(
-            f"{path}/bot.toml: unknown key {unknown[0]!r}; the keys are {', '.join(sorted(_KEYS))}"
+            f"{path}/bot.toml: unknown key {_shown(unknown[0])}; "
+            f"the keys are {', '.join(sorted(_KEYS))}"
         )
     protocol = document.get("protocol", PROTOCOLS[0])
     if protocol not in PROTOCOLS:
         raise InvalidBotError(
-            f'{path}/bot.toml: protocol must be "grpc" or "jsonl", not {protocol!r}'
+            f'{path}/bot.toml: protocol must be "grpc" or "jsonl", not {_shown(protocol)}'
         )
     return BotFolder(
         path=folder,
@@ -88,7 +93,7 @@ def _name(document: dict[str, Any], path: Path) -> str:
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise InvalidBotError(
             f"{path}/bot.toml: name must be 1 to 40 of a-z, 0-9, _ and -, starting with a letter, "
-            f"not {name!r}"
+            f"not {_shown(name)}"
         )
     return name
 
@@ -99,6 +104,10 @@ def _words(document: dict[str, Any], key: str, path: Path, *, required: bool) ->
     if not fits or (required and not words):
         raise InvalidBotError(
             f'{path}/bot.toml: {key} must be a list of words, for example ["python", "bot.py"]'
+        )
+    if sum(map(len, words)) > MAX_COMMAND or any("\0" in word for word in words):
+        raise InvalidBotError(
+            f"{path}/bot.toml: {key} must be at most {MAX_COMMAND} characters long, without NUL"
         )
     return tuple(words)
 
@@ -112,7 +121,7 @@ def _rulesets(document: dict[str, Any], path: Path) -> tuple[str, ...]:
     try:
         return tuple(dict.fromkeys(parse_ruleset(text).ruleset for text in texts))
     except InvalidRulesetError as error:
-        raise InvalidBotError(f"{path}/bot.toml: {error}") from error
+        raise InvalidBotError(f"{path}/bot.toml: {_cut(str(error), 1000)}") from error
 
 
 def _parallel_games(document: dict[str, Any], path: Path) -> int:
@@ -124,6 +133,18 @@ def _parallel_games(document: dict[str, Any], path: Path) -> int:
     ):
         raise InvalidBotError(
             f"{path}/bot.toml: parallel_games must be a number from 1 to {MAX_PARALLEL_GAMES}, "
-            f"not {count!r}"
+            f"not {_shown(count)}"
         )
     return count
+
+
+def _shown(value: object) -> str:
+    """Return a value of bot.toml for a sentence, however long it is."""
+    try:
+        return _cut(repr(value), 60)
+    except ValueError:  # Python writes no number of more than 4300 digits
+        return "a number of thousands of digits"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."

@@ -168,10 +168,12 @@ def outermost(folders: list[Path]) -> tuple[Path, ...]:
 
 
 def _own_program(program: str, folder: Path) -> Path:
-    inside = (folder / program).resolve()
-    if not inside.is_relative_to(folder.resolve()) or not os.access(inside, os.X_OK):
+    # Not Path.resolve, which raises where links go round in circles: a build may leave such ones.
+    home = Path(os.path.realpath(folder))
+    inside = Path(os.path.realpath(folder / program))
+    if not inside.is_relative_to(home) or not os.access(inside, os.X_OK):
         raise InvalidBotError(f"{program} is not an executable file of the bot's folder")
-    return inside.relative_to(folder.resolve())
+    return inside.relative_to(home)
 
 
 def _ask(executable: Path, *words: str) -> str:

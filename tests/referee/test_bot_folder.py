@@ -6,6 +6,7 @@ import pytest
 
 from referee.errors import InvalidBotError
 from referee.match.bot_folder import load_bot_folder
+from referee.match.runtimes import Runtimes
 
 GOOD = 'name = "my_bot"\nrulesets = ["quasenbo"]\ncommand = ["python", "bot.py"]\n'
 
@@ -46,6 +47,13 @@ def test_rulesets_are_made_canonical(tmp_path: Path) -> None:
         (GOOD + "parallel_games = true\n", "must be a number from 1 to 256, not True"),
         (GOOD + 'protocol = "http"\n', 'must be "grpc" or "jsonl", not \'http\''),
         (GOOD + "build = [1]\n", "build must be a list of words"),
+        (GOOD.replace("bot.py", "b\\u0000"), "command must be at most 8192 characters long"),
+        (GOOD + f'build = ["{"x" * 8193}"]\n', "build must be at most 8192 characters long"),
+        (GOOD + "x = " + "[" * 2000 + "]" * 2000, "bot.toml cannot be read"),
+        (GOOD + "parallel_games = " + "9" * 5000, "bot.toml cannot be read"),
+        (GOOD + "parallel_games = 0x" + "f" * 5000, "not a number of thousands of digits"),
+        (GOOD + "k" * 100_000 + " = 1", "unknown key 'kkk"),
+        (GOOD.replace('["quasenbo"]', f'["{"q" * 100_000}"]'), "qqq..."),
     ],
 )
 def test_a_wrong_folder_says_what_to_write(tmp_path: Path, toml: str, sentence: str) -> None:
@@ -54,6 +62,7 @@ def test_a_wrong_folder_says_what_to_write(tmp_path: Path, toml: str, sentence: 
         load_bot_folder(folder_with(tmp_path, toml))
     assert sentence in str(caught.value)
     assert "bot.toml" in str(caught.value)
+    assert len(str(caught.value)) < 2000
 
 
 def test_a_folder_without_bot_toml_shows_an_example(tmp_path: Path) -> None:
@@ -67,3 +76,10 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     """So is what should be there."""
     with pytest.raises(InvalidBotError, match="is not a folder; name the folder that holds"):
         load_bot_folder(tmp_path / "nowhere")
+
+
+def test_a_program_behind_links_in_a_circle_is_refused(tmp_path: Path) -> None:
+    """A build may leave such links; the author hears of it as of any file that cannot be run."""
+    (tmp_path / "run").symlink_to("run")
+    with pytest.raises(InvalidBotError, match="run is not an executable file of the bot's folder"):
+        Runtimes({}).resolve(("./run",), tmp_path)

@@ -45,6 +45,8 @@ def test_a_time_control_survives_the_round_trip(text: str) -> None:
         ("-5", "write BANK+INCREMENT in seconds"),
         ("0.05", "the bank must be between 0.1 and 3600 seconds"),
         ("3601", "the bank must be between 0.1 and 3600 seconds"),
+        ("9" * 400, "the bank must be between 0.1 and 3600 seconds"),
+        ("5+" + "9" * 30, "the increment must be 0, or between 0.05 and 60 seconds"),
         ("5+0.01", "the increment must be 0, or between 0.05 and 60 seconds"),
         ("5+61", "the increment must be 0, or between 0.05 and 60 seconds"),
     ],
