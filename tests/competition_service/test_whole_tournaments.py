@@ -11,11 +11,17 @@ pytestmark = [pytest.mark.redis, pytest.mark.slow]
 
 SMALLER = [
     Whole(format=Format.ROUND_ROBIN, matches=28, clones=4),
+    Whole(format=Format.SWISS, matches=12, clones=4),
+    Whole(format=Format.DOUBLE_ELIMINATION, matches=14, clones=4),
+    Whole(format=Format.GROUPS, matches=15, clones=4, options={"groups": 2}),
     four(Format.ROUND_ROBIN, 14, clones=4),
+    four(Format.SWISS, 6, clones=4),
+    four(Format.SINGLE_ELIMINATION, 3, clones=4),
+    four(Format.GROUPS, 7, clones=4, groups=2),
 ]
-"""With sixteen entrants they take minutes; ``tests/benchmarks/tournaments.py`` plays them so."""
+"""With sixteen entrants they take longer; ``tests/benchmarks/tournaments.py`` plays them so."""
 
-QUICK = [each for each in SIXTEEN if each.processes <= 128]
+QUICK = [each for each in SIXTEEN if each.processes <= 64]
 
 
 @pytest.mark.parametrize("whole", [*QUICK, *SMALLER], ids=lambda whole: whole.name)
