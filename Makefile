@@ -7,7 +7,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
-WORKERS ?= 2
+WORKERS ?= 3
 ARGS ?=
 
 # What the tests run, as command:package of Debian. `make test SYSTEM=` goes without: the tests that
