@@ -15,6 +15,7 @@ from arena.cli.bracket import KNOCK_OUTS, bracket
 from arena.cli.connection import Arena
 from arena.cli.console import EXIT_FAILED, out, print_json, progress_console
 from arena.cli.standings import cross_table, footnotes, standings_table
+from arena.cli.tables import show
 from arena.competition_documents import competition_document
 from arena.competition_forecast import Forecast, Measurements, forecast, measure
 from arena.competition_records import (
@@ -155,9 +156,9 @@ def _print(shown: Shown, *, cross: bool) -> None:
         out.print(f"entered: {', '.join(shown.entries) or 'nobody yet'}", markup=False)
     for report in shown.reports:
         title = f"{report.competition}: {report.played} of {len(report.matches)} known matches"
-        out.print(standings_table(report, title=title))
+        show(standings_table(report, title=title))
         if cross:
-            out.print(cross_table(report))
+            show(cross_table(report))
         if record.rules.format in KNOCK_OUTS:
             for line in bracket(report, shown.results):
                 out.print(line, markup=False)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-
 from arena.cli.console import out
+from arena.cli.tables import Column, show, table
 from arena.competition_records import CompetitionState
 from arena.competition_store import CompetitionStore
 from arena.leagues import AT_ONCE, LeagueStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from rich.console import RenderableType
 
     from arena.cli.connection import Arena
     from arena.competition_records import CompetitionRecord
@@ -101,7 +102,7 @@ class LeagueView:
         for note in filter(None, [season_note and f"{season}: {season_note}", league.note]):
             out.print(note, markup=False)
         if history and (places := self.places):
-            out.print(_history(places))
+            show(history_table(places))
 
 
 async def view_of(arena: Arena, league: LeagueRecord) -> LeagueView:
@@ -113,17 +114,19 @@ async def view_of(arena: Arena, league: LeagueRecord) -> LeagueView:
     return LeagueView(league, entries, [each for each in seasons if each is not None])
 
 
-def _history(places: Sequence[Place]) -> Table:
+def history_table(places: Sequence[Place]) -> RenderableType:
     """Return each bot's division and place by season, the best of the last season first."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("bot")
     seasons = sorted({each[0] for each in places})
-    for number in seasons:
-        table.add_column(f"season {number}", justify="right")
     where = {(each[3].partition("@")[0], each[0]): each[1:3] for each in places}
     bots = {bot for bot, _ in where}
     last = seasons[-1]
+    rows = []
     for bot in sorted(bots, key=lambda bot: (where.get((bot, last), (99, 0)), bot)):
         cells = [where.get((bot, number)) for number in seasons]
-        table.add_row(bot, *("-" if cell is None else f"{cell[0]}.{cell[1]}" for cell in cells))
-    return table
+        rows.append((bot, *("-" if cell is None else f"{cell[0]}.{cell[1]}" for cell in cells)))
+    # On a narrow terminal the oldest seasons go first.
+    columns = [
+        Column("bot", shortens=True),
+        *(Column(f"season {number}", right=True, leaves=last - number) for number in seasons),
+    ]
+    return table(columns, rows)

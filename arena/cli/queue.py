@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from arena.cli.connection import Arena, ask
 from arena.cli.console import DataDir, Json, RedisUrl, out, print_json
+from arena.cli.tables import Column, table
+from arena.cli.tables import show as show_table
 from arena.errors import NotFoundError
 from arena.metrics import QUEUE_STATES
 from arena.queue.match_queue import MatchQueue
@@ -18,6 +19,16 @@ from arena.queue.match_queue import MatchQueue
 Matches = Annotated[
     list[str] | None, typer.Argument(help="Dead matches, by id; all of them without any.")
 ]
+COLUMNS = (
+    Column("ladder", shortens=True),
+    Column("ready", right=True),
+    Column("delayed", right=True, leaves=4),
+    Column("paused", right=True, leaves=5),
+    Column("leased", right=True, leaves=1),
+    Column("dead", right=True),
+    Column("done", right=True, leaves=2),
+    Column("oldest", right=True, leaves=3),
+)
 Ruleset = Annotated[str, typer.Option("--ruleset", help="Only this ladder.")]
 
 
@@ -40,13 +51,15 @@ def show(*, data_dir: DataDir = None, redis_url: RedisUrl = None, json: Json = F
     if json:
         print_json(document)
         return
-    table = Table(box=None, pad_edge=False)
-    for heading in ("ladder", *QUEUE_STATES, "done", "oldest"):
-        table.add_column(heading, justify="left" if heading == "ladder" else "right")
-    for ruleset, facts in document["ladders"].items():
-        counts = [str(facts[state]) for state in (*QUEUE_STATES, "done")]
-        table.add_row(ruleset, *counts, f"{facts['oldest_seconds']:.1f} s")
-    out.print(table)
+    rows = [
+        (
+            ruleset,
+            *(str(facts[state]) for state in (*QUEUE_STATES, "done")),
+            f"{facts['oldest_seconds']:.1f} s",
+        )
+        for ruleset, facts in document["ladders"].items()
+    ]
+    show_table(table(COLUMNS, rows))
     for each in document["dead"]:
         out.print(
             f"dead: {each['match']} of {each['ruleset']}, {each['attempts']} attempts, "

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from rich.table import Table
+from typing import TYPE_CHECKING, Final
 
+from arena.cli.tables import Column, table
 from arena.competition_report import StandingsReport, StandingsRow
 from referee.outcome import ForfeitReason
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
 _GONE = "-"
+_COLUMNS: Final = (
+    Column("rank", right=True),
+    Column("entrant", shortens=True),
+    Column("points", right=True),
+    Column("played", right=True, leaves=4),
+    Column("Elo", right=True, leaves=1),
+    Column("95 %", right=True, leaves=2),
+    Column("stronger", right=True, leaves=5),
+    Column("a game", right=True, leaves=6),
+    Column("forfeits", right=True, leaves=3),
+    Column("time-outs", right=True, leaves=7),
+)
 
 
-def standings_table(report: StandingsReport, *, title: str) -> Table:
+def standings_table(report: StandingsReport, *, title: str) -> RenderableType:
     """Return the standings, with how sure they are."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("rank", justify="right")
-    widest = max((len(row.standing.entrant) for row in report.rows), default=0)
-    table.add_column("entrant", min_width=widest)
-    for heading in (
-        "points", "played", "Elo", "95 %", "stronger", "a game", "forfeits", "time-outs"
-    ):  # fmt: skip
-        table.add_column(heading, justify="right")
-    for row in report.rows:
-        table.add_row(*_cells(row))
-    return table
+    return table(_COLUMNS, map(_cells, report.rows), title=title)
 
 
 def _cells(row: StandingsRow) -> list[str]:
@@ -65,19 +71,21 @@ def footnotes(report: StandingsReport) -> list[str]:
     return notes
 
 
-def cross_table(report: StandingsReport) -> Table:
+def cross_table(report: StandingsReport) -> RenderableType:
     """Return who got how much against whom, in per cent."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("", justify="right")
-    table.add_column("against")
     ranked = [row.standing.entrant for row in report.rows]
-    for number in range(1, len(ranked) + 1):
-        table.add_column(str(number), justify="right")
+    # On a narrow terminal the columns of those who came last go first.
+    columns = [
+        Column("", right=True),
+        Column("against", shortens=True),
+        *(Column(str(number), right=True, leaves=number) for number in range(1, len(ranked) + 1)),
+    ]
+    rows = []
     for number, one in enumerate(ranked, start=1):
         cells = []
         for other in ranked:
             meeting = report.meetings.get((one, other))
             blank = "·" if one == other else ""
             cells.append(blank if meeting is None else f"{100 * meeting.score:.0f}")
-        table.add_row(str(number), one, *cells)
-    return table
+        rows.append((str(number), one, *cells))
+    return table(columns, rows)

@@ -10,10 +10,10 @@ from statistics import fmean
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from arena.cli.console import Json, out, print_json
 from arena.cli.play import elo_text
+from arena.cli.tables import Column, show, table
 from arena.errors import InputError
 from arena.match_report import finite
 from arena.ratings.bradley_terry import VIRTUAL_DRAW, Fit, ScoredSet, fit
@@ -37,6 +37,13 @@ Sprt = Annotated[
 ]
 Chance = Annotated[float, typer.Option(help="Chance of the error that the test may make.")]
 
+_COLUMNS = (
+    Column("entrant", shortens=True),
+    Column("Elo", right=True),
+    Column("sets", right=True, leaves=3),
+    Column("stronger than the next", leaves=2),
+    Column("", leaves=1),
+)
 _VERDICTS = {
     Verdict.ELO0: "stop: the lead is not ELO1",
     Verdict.ELO1: "stop: the lead is ELO1 or more",
@@ -213,17 +220,16 @@ def _entrant(name: str, found: Fit, i: int) -> dict[str, Any]:
 
 
 def _show_ratings(names: list[str], found: Fit, order: list[int]) -> None:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("entrant", "Elo", "sets", "stronger than the next", ""):
-        table.add_column(heading, justify="right" if heading in {"Elo", "sets"} else "left")
+    rows = []
     for place, i in enumerate(order):
         chance = found.cfs(i, order[place + 1]) if place + 1 < len(order) else None
-        table.add_row(
+        row = (
             names[i],
             elo_text(float(found.elo[i]), found.error(i)),
             str(found.clusters[i]),
             "" if chance is None else f"{chance:.1%}",
             found.notes[i],
         )
-    out.print(table)
+        rows.append(row)
+    show(table(_COLUMNS, rows))
     out.print("Elo above the average entrant, with 95 % errors; never add two of them.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from arena import competition_entry
 from arena.cli.competition import (
@@ -23,6 +22,8 @@ from arena.cli.competition import (
 from arena.cli.connection import Arena, ask
 from arena.cli.console import DataDir, Json, RedisUrl, out, print_json
 from arena.cli.format_options import Bots, FormatChoice, Ruleset, TimeControl, takes_format
+from arena.cli.tables import Column, table
+from arena.cli.tables import show as show_table
 from arena.cli.tournament_play import play
 from arena.competition_documents import forecast_document, standings_csv
 from arena.competition_forecast import Forecast, Measurements
@@ -34,6 +35,15 @@ from referee.games import parse_ruleset
 
 Name = Annotated[str, typer.Argument(help="The tournament.")]
 Bot = Annotated[str, typer.Argument(help="A bot, or one version of it, NAME@3.")]
+
+COLUMNS = (
+    Column("name", shortens=True),
+    Column("ruleset", leaves=2),
+    Column("format", leaves=1),
+    Column("state"),
+    Column("entrants", right=True, leaves=3),
+    Column("created", leaves=4),
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -279,12 +289,8 @@ def show_all(*, data_dir: DataDir = None, redis_url: RedisUrl = None, json: Json
     if json:
         print_json({"competitions": [_line(record) for record in records]})
         return
-    table = Table(box=None, pad_edge=False)
-    for heading in ("name", "ruleset", "format", "state", "entrants", "created"):
-        table.add_column(heading)
-    for record in records:
-        table.add_row(*map(str, _line(record).values()))
-    out.print(table)
+    rows = [list(map(str, _line(record).values())) for record in records]
+    show_table(table(COLUMNS, rows))
 
 
 def _line(record: CompetitionRecord) -> dict[str, Any]:

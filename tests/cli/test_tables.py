@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import io
+from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
+from arena.cli import league_view, queue, tournament
 from arena.cli.tables import Column, table
+
+if TYPE_CHECKING:
+    import pytest
 
 COLUMNS = (
     Column("rank", right=True),
@@ -101,3 +106,32 @@ def test_whatever_the_cells_lines_fit_and_words_stay_whole(
     for word in (word for line in lines[1:] for word in line.split()):
         assert word in known or any(each.startswith(word.removesuffix("…")) for each in known)
         assert word in known or word.endswith("…")
+
+
+def test_the_queue_is_readable_on_sixty_cells() -> None:
+    """The ladder's name, what waits, what plays and what died stay."""
+    row = ("quasenbo-magnus:excuse=yes", "12", "0", "0", "2", "1", "123456", "3600.5 s")
+    lines = lines_of(table(queue.COLUMNS, [row], width=60), 60)
+    assert lines[0].split() == ["ladder", "ready", "leased", "dead", "done"]
+    assert lines[1].split() == ["quasenbo-magnus:excuse=yes", "12", "2", "1", "123456"]
+
+
+def test_tournaments_are_readable_on_sixty_cells() -> None:
+    """Name, format and state stay, whatever the ruleset's name."""
+    created = "2026-11-30T05:46:19.123456+00:00"
+    row = ("t-the-great-cup", "quasenbo:double=yes,players=3", "single_elimination", "running")
+    lines = lines_of(table(tournament.COLUMNS, [(*row, "16", created)], width=60), 60)
+    assert lines[0].split() == ["name", "format", "state"]
+    assert lines[1].split() == ["t-the-great-cup", "single_elimination", "running"]
+
+
+def test_a_league_leaves_out_its_oldest_seasons_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last season stays, and the bots stand in its order."""
+    monkeypatch.setenv("COLUMNS", "30")
+    places = [(season, 1, 3 - at, f"bot{at}@1") for season in range(1, 9) for at in (1, 2)]
+    lines = lines_of(league_view.history_table(places), 30)
+    assert lines == [
+        "bot   season 7  season 8",
+        "bot2       1.1       1.1",
+        "bot1       1.2       1.2",
+    ]
