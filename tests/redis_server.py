@@ -96,6 +96,24 @@ async def redis(shared_server: RedisServer) -> AsyncIterator[Redis]:
     await client.aclose()
 
 
+@pytest.fixture(scope="session")
+def embedded_server() -> Iterator[RedisServer]:
+    """A server of the embedded kind alone, shared by the tests of one process."""
+    server = RedisServer(BINARIES["valkey"])
+    server.settle()
+    yield server
+    server.close()
+
+
+@pytest_asyncio.fixture
+async def embedded_redis(embedded_server: RedisServer) -> AsyncIterator[Redis]:
+    """A client of the empty embedded server."""
+    client = await connect(embedded_server.url)
+    await client.flushall()
+    yield client
+    await client.aclose()
+
+
 @pytest.fixture(params=sorted(BINARIES))
 def durable_server(request: pytest.FixtureRequest) -> Iterator[RedisServer]:
     """A server of each kind that a test has for itself and may kill; nothing written is lost."""

@@ -1,34 +1,17 @@
 """Fixtures of the API's tests: the embedded server, and an API over it."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
 import pytest_asyncio
 from redis.asyncio import Redis
 
-from arena.queue.connection import connect
 from tests.api.calling import Arena, make_backend, start
-from tests.redis_server import BINARIES, RedisServer
+from tests.redis_server import embedded_redis as redis
+from tests.redis_server import embedded_server
 
-
-@pytest.fixture(scope="session")
-def api_store() -> Iterator[RedisServer]:
-    """The embedded server, shared by the tests of one process."""
-    server = RedisServer(BINARIES["valkey"])
-    server.settle()
-    yield server
-    server.close()
-
-
-@pytest_asyncio.fixture
-async def redis(api_store: RedisServer) -> AsyncIterator[Redis]:
-    """A client of the empty server."""
-    client = await connect(api_store.url)
-    await client.flushall()
-    yield client
-    await client.aclose()
+__all__ = ["embedded_server", "redis"]
 
 
 @pytest_asyncio.fixture

@@ -43,11 +43,11 @@ def arena(folder: Path, *words: str, **environment: str) -> "subprocess.Complete
 
 
 @pytest.fixture
-def served(api_store: RedisServer, tmp_path: Path) -> Iterator[Served]:
+def served(embedded_server: RedisServer, tmp_path: Path) -> Iterator[Served]:
     """A running API with an admin's token."""
-    with redis.Redis(unix_socket_path=api_store.url.removeprefix("unix://")) as client:
+    with redis.Redis(unix_socket_path=embedded_server.url.removeprefix("unix://")) as client:
         client.flushall()
-    command = [sys.executable, "-m", "arena", "serve", "--redis-url", api_store.url]
+    command = [sys.executable, "-m", "arena", "serve", "--redis-url", embedded_server.url]
     command += ["--port", "0", "--metrics-port", "0", "--data-dir", str(tmp_path), "--admin-token"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None

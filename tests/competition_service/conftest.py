@@ -1,34 +1,17 @@
 """Fixtures of the competitions' tests: the embedded server, and a hall over it."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from redis.asyncio import Redis
 
-from arena.queue.connection import connect
 from tests.competition_service.hall import Hall
-from tests.redis_server import BINARIES, RedisServer
+from tests.redis_server import embedded_redis as redis
+from tests.redis_server import embedded_server
 from tests.service_kit import Service, own_arena
 
-
-@pytest.fixture(scope="session")
-def competition_server() -> Iterator[RedisServer]:
-    """The embedded server, shared by the tests of one process."""
-    server = RedisServer(BINARIES["valkey"])
-    server.settle()
-    yield server
-    server.close()
-
-
-@pytest_asyncio.fixture
-async def redis(competition_server: RedisServer) -> AsyncIterator[Redis]:
-    """A client of the empty server."""
-    client = await connect(competition_server.url)
-    await client.flushall()
-    yield client
-    await client.aclose()
+__all__ = ["embedded_server", "redis"]
 
 
 @pytest.fixture

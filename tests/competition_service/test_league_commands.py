@@ -16,9 +16,9 @@ AT_ONCE = ["--every", "at once", "--seasons", "1", "--division", "8", "--boards"
 
 
 @pytest.fixture
-def service(competition_server: RedisServer, tmp_path: Path) -> Iterator[Service]:
+def service(embedded_server: RedisServer, tmp_path: Path) -> Iterator[Service]:
     """The commands, on the hall's server."""
-    service = Service(tmp_path, competition_server.url)
+    service = Service(tmp_path, embedded_server.url)
     yield service
     service.close()
 

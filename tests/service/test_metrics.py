@@ -18,28 +18,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from arena.metrics import Metrics
 from arena.replay_files import unpack
+from tests.metric_names import METRICS
 from tests.service_kit import Service, eventually, played, results_of, scrape
 
 pytestmark = pytest.mark.redis
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
-NAMES = {
-    "arena_matches_total": {"ruleset", "result"},
-    "arena_games_total": {"ruleset", "termination"},
-    "arena_turns_total": {"ruleset"},
-    "arena_turn_seconds": {"ruleset", "part"},
-    "arena_forfeits_total": {"ruleset", "reason"},
-    "arena_queue_matches": {"ruleset", "state"},
-    "arena_queue_oldest_seconds": {"ruleset"},
-    "arena_lease_expirations_total": set(),
-    "arena_commits_total": {"answer"},
-    "arena_match_seconds": {"ruleset"},
-    "arena_worker_slots": {"state"},
-    "arena_referee_lag_seconds": set(),
-    "arena_voids_total": {"reason"},
-    "arena_bot_start_seconds": set(),
-}
-"""The arena's metrics with their labels, all of them."""
 
 
 def samples(text: str) -> dict[str, dict[tuple[str, ...], float]]:
@@ -132,7 +116,7 @@ async def test_names_and_labels_are_the_documented_ones(service: Service) -> Non
             for sample in family.samples:
                 if name.startswith("arena_"):
                     found.setdefault(name, set()).update(sample.labels.keys() - {"le"})
-    assert found == NAMES
+    assert found == METRICS
 
 
 def test_two_processes_take_two_ports() -> None:
