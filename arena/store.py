@@ -11,19 +11,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from redis.asyncio import Redis
 
 from arena.errors import InputError, NotFoundError, PreconditionError
+from arena.transitions import Transitions
 
 BOT_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 OWNER_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
-_BOTS, _VERSIONS, _DIGESTS, _OWNERS = (
-    f"{{arena}}:{part}" for part in ("bots", "versions", "digests", "owners")
-)
+_BOTS, _VERSIONS, _OWNERS = (f"{{arena}}:{part}" for part in ("bots", "versions", "owners"))
 _RUNTIMES: Final = {"python": "python", "python3": "python", "node": "node"}
 
 
@@ -177,8 +175,7 @@ class Store:
         self._redis = redis
         self._archive = archive
         self._load = load
-        self._add = redis.register_script(_lua("store_add_version"))
-        self._change = redis.register_script(_lua("store_change_bot"))
+        self._transitions = Transitions(redis)
 
     async def add_owner(self, name: str) -> bool:
         """Register an owner; False when the name was known.
@@ -215,9 +212,7 @@ class Store:
         now = datetime.now(UTC).isoformat()
         version = version_record(facts, digest=digest, created=now)
         arguments = (facts.name, owner, digest, json.dumps(facts.rulesets), int(house))
-        reply: Any = await self._add(
-            keys=[_BOTS, _VERSIONS, _DIGESTS], args=[*arguments, version, now]
-        )
+        reply: Any = await self._transitions.run("store_add_version", *arguments, version, now)
         answer, *rest = _texts(reply)
         if answer == "taken":
             raise PreconditionError(
@@ -298,6 +293,7 @@ class Store:
 
         Raises:
             NotFoundError: there is no such bot.
+            PreconditionError: it is suspended, and so cannot be retired.
         """
         return await self._changed(name, state=state, reason=reason)
 
@@ -314,9 +310,7 @@ class Store:
     async def _changed(
         self, name: str, *, state: BotState, version: str = "", reason: str = ""
     ) -> Bot:
-        answer: Any = await self._change(
-            keys=[_BOTS, _VERSIONS], args=[name, state, version, reason]
-        )
+        answer: Any = await self._transitions.run("store_change_bot", name, state, version, reason)
         if answer == b"no_bot":
             raise NotFoundError(f"there is no bot {name}; `arena bots` lists them")
         if answer == b"suspended":
@@ -356,10 +350,6 @@ def version_record(
             "created": created,
         }
     )
-
-
-def _lua(name: str) -> str:
-    return (files("arena") / "lua" / f"{name}.lua").read_text()
 
 
 def _texts(values: Iterable[Any]) -> list[str]:

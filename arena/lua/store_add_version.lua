@@ -1,4 +1,5 @@
 -- Adds a version of a bot, and the bot itself when it is new; makes the version the active one.
+-- USES: owning
 -- KEYS: bots versions digests
 -- ARGV: name, owner, digest, rulesets as JSON, house (1 or 0), version as JSON without its id, now
 -- Returns: {added | known, version} | {taken, owner} | {suspended}
@@ -8,11 +9,9 @@ local name, owner, digest, rulesets, house, version, now =
 local text = redis.call('HGET', KEYS[1], name)
 local bot = text and cjson.decode(text)
   or {name = name, owner = owner, versions = 0, created = now}
-if bot.owner ~= owner then
-  return {'taken', bot.owner}
-end
-if bot.state == 'suspended' and not bot.faults then
-  return {'suspended'}
+local refused = refusal(bot, owner)
+if refused then
+  return refused
 end
 local id = redis.call('HGET', KEYS[3], name .. ' ' .. digest)
 local answer = id and 'known' or 'added'

@@ -1,13 +1,18 @@
 -- Changes the state of a bot, and its active version where one is given.
+-- USES:
 -- KEYS: bots versions
 -- ARGV: name, state, version ("" leaves it), reason ("" for none)
--- Returns: changed | no_bot | no_version | not_accepted | suspended (then by an operator, and no
---   version can be made active)
+-- Returns: changed | no_bot | no_version | not_accepted | suspended (and so it cannot
+--   be retired; by an operator, and so no version can be made active)
 local text = redis.call('HGET', KEYS[1], ARGV[1])
 if not text then
   return 'no_bot'
 end
 local bot = cjson.decode(text)
+if ARGV[2] == 'retired' and bot.state == 'suspended' then
+  -- Else its owner could bring it back.
+  return 'suspended'
+end
 if ARGV[3] ~= '' then
   if bot.state == 'suspended' and not bot.faults then
     return 'suspended'

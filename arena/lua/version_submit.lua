@@ -1,5 +1,5 @@
 -- Registers a version that has to be tried before it may play, and puts it in line.
--- USES: clock
+-- USES: clock owning
 -- KEYS: bots versions digests trials steps
 -- ARGV: name, owner, digest of the folder, house (1 or 0), version as JSON without its id, now
 --   (ISO 8601), what a failure of our own begins with, what a removal to make room begins with
@@ -12,11 +12,9 @@ local bot = text and cjson.decode(text) or {
   name = name, owner = owner, versions = 0, created = now, state = 'pending', active = '',
   rulesets = '[]', house = house,
 }
-if bot.owner ~= owner then
-  return {'taken', bot.owner}
-end
-if bot.state == 'suspended' and not bot.faults then
-  return {'suspended'}
+local refused = refusal(bot, owner)
+if refused then
+  return refused
 end
 local id = redis.call('HGET', KEYS[3], name .. ' ' .. digest)
 if id then

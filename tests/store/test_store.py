@@ -89,6 +89,17 @@ async def test_a_suspended_bot_stays_out(store: Store, folder: Path) -> None:
     assert (await store.activate("greedy@1")).state is BotState.ACTIVE
 
 
+async def test_a_suspended_bot_cannot_be_retired(store: Store, folder: Path) -> None:
+    """Or its owner, faster than the question before it, could take a suspension off."""
+    await store.add_owner("ada")
+    await store.add_folder(folder, owner="ada")
+    await store.set_state("greedy", BotState.SUSPENDED, reason="it cheats")
+    with pytest.raises(PreconditionError, match="is suspended; ask an operator"):
+        await store.set_state("greedy", BotState.RETIRED)
+    bot = await store.bot("greedy")
+    assert (bot.state, bot.reason) == (BotState.SUSPENDED, "it cheats")
+
+
 async def test_a_retired_bot_can_come_back(store: Store, folder: Path) -> None:
     """Its owner's next submission makes it active."""
     await store.add_owner("ada")
