@@ -9,7 +9,7 @@ from arena.competition_records import CompetitionState
 from arena.errors import LimitError
 from arena.store import BotState, VersionState
 from arena.transitions import Transitions
-from arena.versions import REMOVED
+from arena.uploads.reasons import REMOVED
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

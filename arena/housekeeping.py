@@ -17,7 +17,7 @@ from arena.errors import ArenaError
 from arena.queue.keys import arena_key
 from arena.queue.retention import archive_old
 from arena.store import VersionState
-from arena.versions import OURS
+from arena.uploads.reasons import OURS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

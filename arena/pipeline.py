@@ -23,7 +23,8 @@ from arena.queue.queues import Queues
 from arena.store import Store
 from arena.suspension import Follower
 from arena.trial import Trial, TrialFailedError, TrialOptions
-from arena.versions import OURS, Claim, Trials, place
+from arena.uploads.reasons import OURS
+from arena.versions import Claim, Trials, place
 from referee.match.runner import Referee
 from referee.match.sandbox import Sandbox
 

@@ -20,7 +20,8 @@ from arena.errors import ArenaError, InputError
 from arena.events import verdict_event
 from arena.shipped_bots import shipped_bot
 from arena.store import BotState, VersionState
-from arena.versions import OURS, Verdict, VersionStep
+from arena.uploads.reasons import OURS
+from arena.versions import Verdict, VersionStep
 from referee.errors import SandboxUnavailableError
 from referee.games import parse_ruleset
 from referee.match.boards import rotation_count

@@ -31,6 +31,7 @@ from arena.store import (
 )
 from arena.transitions import Transitions
 from arena.uploads import UploadRefusedError, unpack_archive
+from arena.uploads.reasons import OURS, REMOVED
 from referee.match.scratch import Scratch
 
 MOST_RULESETS: Final = 16
@@ -38,12 +39,6 @@ MOST_RULESETS: Final = 16
 
 STEPS_KEPT: Final = 5
 """The latest versions of a bot whose steps are kept."""
-
-OURS: Final = "the arena failed:"
-"""What a rejection's reason begins with that is no fault of the bot: it may be submitted again."""
-
-REMOVED: Final = "its files made room for others:"
-"""What the reason of a version begins with that plays no more; it may be submitted again."""
 
 _OWNERS, _PLACEMENTS, _STEPS, _TRIALS = map(arena_key, ("owners", "placements", "steps", "trials"))
 

@@ -11,6 +11,7 @@ from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json, prog
 from arena.cli.remote import Server, calling, kept, moment, until_answered, watched, word
 from arena.errors import InputError
 from arena.uploads import pack_folder
+from arena.uploads.reasons import OURS
 from arena.v1 import bots_pb2
 from referee.match.bot_folder import load_bot_folder
 
@@ -76,13 +77,24 @@ def submit(
         out.print(f"`arena bot show {version.id}` tells what becomes of it", markup=False)
     if version.state in SETTLED and version.state != bots_pb2.VERSION_STATE_ACCEPTED:
         if not json:
-            complain(f"mend it, try it with `arena check {folder}`, and submit {name} again")
-            if not answer.is_new and version.state == bots_pb2.VERSION_STATE_REJECTED:
-                complain(
-                    "if the arena lacked something that it has now, its operator lets the same "
-                    f"folder be tried again: `arena bot recheck {version.id}`"
-                )
+            advise(folder, name, version, is_new=answer.is_new)
         raise typer.Exit(EXIT_FAILED)
+
+
+def advise(folder: Path, name: str, version: bots_pb2.Version, *, is_new: bool) -> None:
+    """Say what to do about a version that does not play."""
+    if version.reason.startswith(OURS):
+        complain(
+            f"that is no fault of the bot: `arena submit {folder}` once more, as it is, and "
+            f"{version.id} is tried anew"
+        )
+        return
+    complain(f"mend it, try it with `arena check {folder}`, and submit {name} again")
+    if not is_new and version.state == bots_pb2.VERSION_STATE_REJECTED:
+        complain(
+            "if the arena lacked something that it has now, its operator lets the same "
+            f"folder be tried again: `arena bot recheck {version.id}`"
+        )
 
 
 def _follow(client: Client, version_id: str, *, quiet: bool) -> bots_pb2.Version:
@@ -131,6 +143,8 @@ def show_verdict(version: bots_pb2.Version) -> None:
             if version.active
             else f"; `arena bot activate {version.id}` lets it play"
         )
+    elif version.reason.startswith(OURS):
+        plays = "; submitted again as it is, it is tried anew"
     out.print(f"{version.id} is {state}{because}{plays}", markup=False)
 
 

@@ -11,7 +11,8 @@ from arena.events import verdict_event
 from arena.housekeeping import sweep_bots
 from arena.store import VersionState
 from arena.uploads import pack_folder
-from arena.versions import OURS, Claim, Verdict, VersionStep
+from arena.uploads.reasons import OURS
+from arena.versions import Claim, Verdict, VersionStep
 from tests.check.making import HONEST
 from tests.pipeline.line import Line
 

@@ -9,7 +9,7 @@ import pytest
 from arena.errors import InputError, NotFoundError, PreconditionError
 from arena.store import BotState, VersionState
 from arena.uploads import UploadRefusedError, pack_folder
-from arena.versions import OURS
+from arena.uploads.reasons import OURS
 from referee.match.sandbox import PlainSandbox
 from tests.check.making import HONEST, acting
 from tests.pipeline.line import TRIAL, Line
