@@ -233,11 +233,16 @@ class Accounts:
         ]
 
     async def _forget_old(self, owner: str) -> None:
-        """Forget tokens that have been of no use for long, so that their number has a bound."""
+        """Forget tokens of no use: those of long ago, and more than `MOST_TOKENS` revoked ones."""
         members: Any = await self._redis.smembers(_own(owner))
         limit = datetime.now(UTC) - _KEPT
-        for digest, token in await self._read(member.decode() for member in members):
-            if not token.is_usable(limit):
+        found = await self._read(member.decode() for member in members)
+        revoked = sorted(
+            (token.revoke_time, token.id) for _, token in found if token.revoke_time is not None
+        )
+        beyond = {token_id for _, token_id in revoked[:-MOST_TOKENS]}
+        for digest, token in found:
+            if token.id in beyond or not token.is_usable(limit):
                 pipe = self._redis.pipeline(transaction=True)
                 pipe.hdel(_TOKENS, digest)
                 pipe.hdel(_IDS, token.id)

@@ -182,6 +182,22 @@ async def test_the_number_of_tokens_has_a_bound(arena: Arena) -> None:
     await accounts.create("ada", scopes=AUTHOR)
 
 
+async def test_the_number_of_revoked_tokens_has_a_bound(arena: Arena) -> None:
+    """Who makes tokens and revokes them fills nothing; the latest are still known as revoked."""
+    await arena.backend.store.add_owner("ada")
+    accounts = arena.backend.accounts
+    kept = await accounts.create("ada", scopes=AUTHOR)
+    secrets = []
+    for _ in range(MOST_TOKENS + 5):
+        created = await accounts.create("ada", scopes=AUTHOR)
+        await accounts.revoke(created.token.id)
+        secrets.append(created.secret)
+    assert len(await accounts.tokens("ada")) <= MOST_TOKENS + 2
+    assert (await accounts.authenticate(kept.secret)).id == kept.token.id
+    with pytest.raises(UnauthenticatedError, match="was revoked"):
+        await accounts.authenticate(secrets[-1])
+
+
 async def test_what_no_token_can_be_is_refused(arena: Arena) -> None:
     """Scopes, names, lifetimes, and owners that nobody registered."""
     accounts = arena.backend.accounts
