@@ -33,7 +33,7 @@ ADVICE = {
     ForfeitReason.TIMEOUT: "think less: turn.time_left tells how much time the game has left",
     ForfeitReason.STALL: "answer every turn, even when its time is over",
     ForfeitReason.CRASH: "see what the bot printed; it must run until MatchOver has come",
-    ForfeitReason.OUT_OF_MEMORY: "use less memory",
+    ForfeitReason.OUT_OF_MEMORY: "use less memory, and fewer files in /tmp and /dev/shm",
     ForfeitReason.NO_SHOW: "connect at once, and load what takes long before Ready",
     ForfeitReason.RESIGN: "play the games out",
 }

@@ -12,16 +12,30 @@ from referee.errors import VoidMatchError
 from referee.match.process import BotProcess, ExitReport
 from referee.match.sandbox import BotCommand, Sandbox
 from referee.match.session import Phase, Session
+from referee.match.streams import GRPC_MESSAGE_LIMIT
+from referee.outcome import ForfeitReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from referee.match.bot_folder import BotFolder
-    from referee.outcome import ForfeitReason
 
-_NOTHING_LEFT = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC}
-"""The machine is at its end: no fault of the bot."""
+
+def early_end(report: ExitReport | None) -> tuple[ForfeitReason, str]:
+    """Return what a bot forfeits for whose stream ended before the match, and the sentence.
+
+    Args:
+        report: how its process ended; None when it has not.
+    """
+    if report is None:
+        return ForfeitReason.CRASH, (
+            f"the process closed its stream, or sent a message of more than "
+            f"{GRPC_MESSAGE_LIMIT} bytes, and went on running"
+        )
+    if report.overuse:
+        return ForfeitReason.OUT_OF_MEMORY, f"the process was ended: {report}"
+    return ForfeitReason.CRASH, f"the process ended early: {report}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +112,9 @@ class Chair:
 
         Raises:
             InvalidBotError: the command cannot be started.
-            OSError: likewise.
-            VoidMatchError: the machine has no process, descriptor or memory left.
+            OSError: the command is too long for the kernel.
+            VoidMatchError: the machine has no process, descriptor or memory left, or what we start
+                bots with is missing: no fault of the bot.
         """
         command = BotCommand(
             words=self.folder.command,
@@ -112,11 +127,11 @@ class Chair:
         try:
             self.process = BotProcess(command, sandbox, exited=lambda _: exited(self))
         except OSError as error:
-            if error.errno in _NOTHING_LEFT:
-                raise VoidMatchError(
-                    f"no process can be started: {error}", reason="internal_error"
-                ) from error
-            raise
+            if error.errno == errno.E2BIG:
+                raise
+            raise VoidMatchError(
+                f"no process can be started: {error}", reason="internal_error"
+            ) from error
 
     def await_ready(self, limit: float, overdue: Callable[[Chair], None]) -> None:
         """Call ``overdue`` unless the bot is ready within ``limit`` seconds."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from referee.match.process import BotProcess, ExitReport
+from referee.match.unbroken import see_through
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -60,7 +61,7 @@ async def run_in_sandbox(
     try:
         ended = await process.wait(limit.total_seconds())
     finally:
-        report = await process.stop(grace=0)
+        report = await see_through(process.stop(grace=0))
     return RunReport(
         exit=report,
         timed_out=ended is None,

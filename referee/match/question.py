@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from referee.clock import SeatClock, TimeControl
 from referee.errors import InvalidBotError
+from referee.match.chair import early_end
 from referee.match.health import LagMonitor
 from referee.match.permits import PermitPool
 from referee.match.process import GRACE, BotProcess, ExitReport
@@ -20,6 +21,7 @@ from referee.match.sandbox import BotCommand, bot_environment, resolve_program
 from referee.match.session import Session
 from referee.match.streams import StreamServer
 from referee.match.turns import OpenTurn
+from referee.match.unbroken import see_through
 from referee.outcome import ForfeitReason
 
 if TYPE_CHECKING:
@@ -102,7 +104,13 @@ async def put(
             question.start_in(sandbox, command)
         return await question.reply()
     finally:
+        await see_through(_clear_away(question, server))
+
+
+async def _clear_away(question: _Question, server: StreamServer) -> None:
+    try:
         await question.end()
+    finally:
         await server.stop()
 
 
@@ -337,12 +345,7 @@ class _Question:
     async def _bury(self) -> None:
         assert self.process is not None
         report = await self.process.wait(_EXIT_WAIT)
-        reason, how = ForfeitReason.CRASH, "the process closed its stream and went on running"
-        if report is not None:
-            how = f"the process ended early: {report}"
-            if report.overuse:
-                reason, how = ForfeitReason.OUT_OF_MEMORY, f"the process was ended: {report}"
-        self._fail(reason, how)
+        self._fail(*early_end(report))
 
     def _fail(self, reason: ForfeitReason, detail: str) -> None:
         if not self._done.done():

@@ -116,10 +116,12 @@ class Referee:
         finally:
             for table in tables:
                 table.cancel()
-            await asyncio.gather(*tables, return_exceptions=True)
-            self._matches -= 1
-            if not self._matches:
-                self.monitor.stop()
+            try:
+                await asyncio.gather(*tables, return_exceptions=True)
+            finally:  # cancelled once more meanwhile
+                self._matches -= 1
+                if not self._matches:
+                    self.monitor.stop()
         return MatchResult(
             replay=_replay(plan, results, self.sandbox.tier),
             processes=tuple(record for result in results for record in result.processes),

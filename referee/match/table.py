@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from referee.errors import InvalidBotError, VoidMatchError
 from referee.match.boards import bot_seed, make_board, seating
-from referee.match.chair import Chair, ProcessRecord
+from referee.match.chair import Chair, ProcessRecord, early_end
 from referee.match.health import LagMonitor, excuses, pressure_clause
 from referee.match.play import Play
 from referee.match.session import Phase, Session
@@ -144,13 +144,19 @@ class Table:
         )
 
     async def _clean_up(self, server: StreamServer) -> None:
-        await asyncio.gather(*(chair.end() for chair in self._chairs), *self._tasks)
+        ends = await asyncio.gather(
+            *(chair.end() for chair in self._chairs), *self._tasks, return_exceptions=True
+        )
         await server.stop()
         if not self._finished.done():
             self._finished.cancel()
         elif not self._finished.cancelled():
             # Looked at, so that a void that nobody waited for is not reported as forgotten.
             self._finished.exception()
+        for end in ends:
+            # Only now, when the others have ended, too.
+            if isinstance(end, BaseException):
+                raise end
 
     # Start and end of processes.
 
@@ -168,6 +174,11 @@ class Table:
         limit = self._settings.start_limit
         now = time.monotonic()
         lag = self._monitor.lag_between(chair.started, now)
+        left = chair.started + limit + lag - now
+        if left > 0:
+            # The bot gets back what our own lag took; its Ready may lie unread.
+            chair.await_ready(left, self._start_overdue)
+            return
         if excuses(lag, span=now - chair.started):
             self._void(f"the referee lagged {lag:.3f} s while {chair.session.label} started")
         owes = "Hello" if chair.session.phase is Phase.HELLO else "Ready"
@@ -289,13 +300,8 @@ class Table:
 
     async def _bury(self, chair: Chair) -> None:
         report = await chair.process.wait(EXIT_WAIT) if chair.process is not None else None
-        reason, how = ForfeitReason.CRASH, "the process closed its stream and went on running"
-        if report is not None:
-            how = f"the process ended early: {report}"
-            if report.overuse:
-                reason, how = ForfeitReason.OUT_OF_MEMORY, f"the process was ended: {report}"
         with self.guard():
-            self._fail(chair, reason, how)
+            self._fail(chair, *early_end(report))
 
     def lagged(self, session: Session, lag: float) -> None:
         """Void the match."""

@@ -6,12 +6,14 @@ import signal
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from referee.errors import InvalidBotError
+from referee.match.confined import run_in_sandbox
 from referee.match.process import BotProcess, ExitReport
 from referee.match.sandbox import BotCommand, Launch, PlainSandbox
 from tests.referee.real_bots import all_ended, appears, descriptors, zombies
@@ -256,3 +258,19 @@ async def test_python_is_our_own_interpreter(tmp_path: Path) -> None:
     await process.wait(10)
     await process.stop()
     assert process.stdout.ring.text().strip() == sys.executable
+
+
+async def test_a_command_that_is_cancelled_twice_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Whoever stops waiting for its end does not stop its end."""
+    before = descriptors()
+    script = "open('up', 'w').write('1'); import time; time.sleep(100)"
+    command = BotCommand(words=("python", "-c", script), folder=tmp_path)
+    run = asyncio.create_task(run_in_sandbox(command, PlainSandbox(), limit=timedelta(seconds=60)))
+    await appears(tmp_path / "up")
+    run.cancel()
+    await asyncio.sleep(0)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert descriptors() == before
+    assert zombies() == []

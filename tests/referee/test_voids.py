@@ -137,22 +137,77 @@ async def test_an_exception_in_the_callers_progress_is_void(tmp_path: Path) -> N
 class ExhaustedSandbox(PlainSandbox):
     """A machine on which no second process can be started."""
 
-    launches = 0
+    def __init__(self, number: int) -> None:
+        """Fail with an error of the system from the second launch on."""
+        super().__init__()
+        self.launches = 0
+        self.number = number
 
     def launch(self, command: BotCommand, **options: Any) -> Launch:
-        """Fail for want of descriptors from the second launch on."""
+        """Launch one."""
         self.launches += 1
         if self.launches > 1:
-            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            raise OSError(self.number, os.strerror(self.number))
         return super().launch(command, **options)
 
 
-async def test_a_machine_without_descriptors_is_no_fault_of_a_bot(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOENT, errno.EACCES])
+async def test_a_machine_that_starts_no_process_is_no_fault_of_a_bot(
+    tmp_path: Path, number: int
+) -> None:
     """The match is void, and the process that did start is ended."""
     bots = [write_bot(tmp_path / name) for name in ("one", "two")]
-    referee = make_referee(sandbox=ExhaustedSandbox())
+    referee = make_referee(sandbox=ExhaustedSandbox(number))
     error = await assert_void(referee, make_plan("quasenbo", *bots, rotations=1))
     assert "no process can be started" in str(error)
+
+
+class StickySandbox(PlainSandbox):
+    """Cannot take back what the first process held."""
+
+    launches = 0
+
+    def launch(self, command: BotCommand, **options: Any) -> Launch:
+        """Fail when the first launch is cleared away."""
+        launch = super().launch(command, **options)
+        if not self.launches:
+            launch.held.callback(self.fail)
+        self.launches += 1
+        return launch
+
+    def fail(self) -> None:
+        """Say that it cannot be removed."""
+        raise OSError(errno.EBUSY, "it is held")
+
+
+async def test_a_process_that_cannot_be_cleared_away_keeps_nobody_else(tmp_path: Path) -> None:
+    """Our failure is raised when the others have ended and the sockets are removed."""
+    bots = [write_bot(tmp_path / name) for name in ("one", "two")]
+    referee = make_referee(sandbox=StickySandbox())
+    with pytest.raises(OSError, match="it is held"):
+        await referee.play(make_plan("quasenbo", *bots, rotations=1))
+    assert len(bot_pids(*bots)) == 2
+    assert await all_ended(bot_pids(*bots))
+
+
+class Lagging(LagMonitor):
+    """Says that the referee lagged for long, but not long enough for a void."""
+
+    def lag_between(self, start: float, end: float) -> float:
+        """Return half a minute."""
+        del start, end
+        return 30.0
+
+
+async def test_a_start_gets_back_what_our_lag_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bot that is ready after its limit, but not by more than our lag, plays."""
+    monkeypatch.setattr("referee.match.table.excuses", lambda *_, **__: False)
+    late = write_bot(tmp_path / "late", rest="def prepare(self, welcome): time.sleep(1)")
+    plan = make_plan("quasenbo", late, write_bot(tmp_path / "other"), start_limit=0.5)
+    result = await make_referee(monitor=Lagging()).play(plan)
+    assert all(game.forfeits == () for game in result.replay.games)
 
 
 @pytest.mark.parametrize("times", [1, 3])
@@ -165,7 +220,8 @@ async def test_a_cancelled_match_ends_its_bots(tmp_path: Path, times: int) -> No
         "time.sleep(60)"
     )
     bots = [write_bot(tmp_path / name, stubborn) for name in ("one", "two")]
-    match = asyncio.create_task(make_referee(cores=4).play(make_plan("quasenbo", *bots)))
+    referee = make_referee(cores=4)
+    match = asyncio.create_task(referee.play(make_plan("quasenbo", *bots)))
     for bot in bots:
         await appears(bot.path / "thinks")
     for _ in range(times):
@@ -173,9 +229,39 @@ async def test_a_cancelled_match_ends_its_bots(tmp_path: Path, times: int) -> No
         await asyncio.sleep(0.1)
     with pytest.raises(asyncio.CancelledError):
         await match
+    assert referee.monitor._timer is None
     assert len(bot_pids(*bots)) == 4
     assert await all_ended(bot_pids(*bots))
     assert zombies() == []
+
+
+async def test_a_match_that_is_cancelled_while_it_is_void_ends_as_well(tmp_path: Path) -> None:
+    """One table fails, the other takes its time to end: the watch on the loop ends with it."""
+    act = (
+        "if turn.seat == 1:\n"
+        "    import signal\n"
+        "    signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "    pathlib.Path('thinks').touch()\n"
+        "    time.sleep(60)\n"
+        "while not pathlib.Path('thinks').exists(): time.sleep(0.01)\n" + FIRST
+    )
+    bots = [write_bot(tmp_path / "one", act), write_bot(tmp_path / "two")]
+    failed = asyncio.Event()
+
+    def fail(game: ReplayGame) -> None:
+        failed.set()
+        raise RuntimeError(f"no room for board {game.board}")
+
+    referee = make_referee(cores=4)
+    plan = make_plan("quasenbo", *bots, boards=1, control="60")
+    match = asyncio.create_task(referee.play(plan, progress=fail))
+    await failed.wait()
+    await asyncio.sleep(0.2)
+    while not match.done():
+        match.cancel()
+        await asyncio.sleep(0.05)
+    assert referee.monitor._timer is None
+    assert await all_ended(bot_pids(*bots))
 
 
 async def test_nothing_is_left_after_many_tables(tmp_path: Path) -> None:
