@@ -38,17 +38,22 @@ def folder_use(folder: Path, *, most_files: int) -> FolderUse:
     while waiting and files <= most_files:
         path, depth = waiting.pop()
         try:
-            for entry in _entries(path, most_files + 1):
-                files += 1
+            entries = _entries(path, most_files + 1)
+        except OSError as error:
+            hides |= isinstance(error, PermissionError)  # else it has gone meanwhile
+            continue
+        for entry in entries:
+            files += 1
+            try:
                 size += entry.stat(follow_symlinks=False).st_blocks * 512
-                if entry.is_dir(follow_symlinks=False) and depth < DEPTH_LIMIT:
+            except OSError as error:
+                hides |= isinstance(error, PermissionError)
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                if depth < DEPTH_LIMIT:
                     waiting.append((entry.path, depth + 1))
-                elif entry.is_dir(follow_symlinks=False):
+                else:
                     hides = True
-        except PermissionError:
-            hides = True
-        except OSError:
-            continue  # it has gone meanwhile
     return FolderUse(size=size, files=files, hides=hides)
 
 
