@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import socket
-import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from referee.match.bubblewrap import BubblewrapSandbox, SandboxSettings
 from referee.match.cgroup import find_cgroups
 from referee.match.confined import run_in_sandbox
 from referee.match.sandbox import BotCommand, PlainSandbox, Sandbox
-from referee.match.scratch import short_folder
+from referee.match.scratch import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,12 +77,14 @@ async def lean_against(sandbox: Sandbox) -> None:
 def _scene() -> Iterator[tuple[int, Path, Path, Path]]:
     """Yield a port that listens on loopback, two seats' sockets, and the folder of a bot."""
     with (
-        tempfile.TemporaryDirectory(prefix="arena-", dir=short_folder()) as name,
+        ExitStack() as held,
         socket.create_server(("127.0.0.1", 0)) as loopback,
         socket.socket(socket.AF_UNIX) as own,
         socket.socket(socket.AF_UNIX) as other,
     ):
-        folder = Path(name)
+        scratch = Scratch("selftest", short=True)
+        held.callback(scratch.remove)
+        folder = scratch.path
         for number, seat in (("0", own), ("1", other)):
             (folder / number).mkdir(mode=0o700)
             seat.bind(str(folder / number / "s"))

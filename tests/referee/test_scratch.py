@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from referee.match import scratch as scratch_folders
-from referee.match.scratch import Scratch, sweep
+from referee.match.scratch import LOCK, Scratch, sweep
+from referee.match.selftest import _scene
 
 HOLD = """
 from referee.match.scratch import Scratch
@@ -52,6 +53,15 @@ def test_the_folders_of_a_killed_process_are_swept() -> None:
     assert sweep() == 0
     assert sweep(young=0) == len(folders)
     assert not any(folder.exists() for folder in folders)
+
+
+def test_the_self_tests_folder_can_be_swept_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that is killed while it tries its sandbox leaves no folder for ever."""
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp")  # noqa: S108 -- sockets need a short path
+    with _scene() as (_, own, _, _):
+        folder = own.parent.parent
+        assert (folder / LOCK).exists()
+    assert not folder.exists()
 
 
 def test_what_is_not_ours_to_judge_is_left_alone(tmp_path: Path) -> None:
