@@ -1,18 +1,15 @@
 -- Takes a result that was annulled out of a competition, with what follows from it.
--- USES:
+-- USES: progress
 -- KEYS: meta results spent holds
 -- ARGV: epoch, sequence of the annulment, match as it was played, rounds that stay paired ("" for
 --   no change), number of results, their matches of the plan, then ids that are spent and why
 -- Returns: annulled | already | stale_epoch | the state in which nothing is annulled
 local epoch, sequence, count = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[5])
-local meta = redis.call('HMGET', KEYS[1], 'state', 'epoch', 'cursor')
-if epoch < tonumber(meta[2] or 0) then
-  return 'stale_epoch'
+local refused, cursor = standing(KEYS[1], epoch)
+if refused then
+  return refused
 end
-if meta[1] ~= 'running' and meta[1] ~= 'paused' then
-  return meta[1] or ''
-end
-if sequence <= tonumber(meta[3] or 0) then
+if sequence <= cursor then
   return 'already'
 end
 redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'cursor', ARGV[2])
