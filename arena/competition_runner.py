@@ -104,8 +104,14 @@ class CompetitionRunner:
         """
         progress = CompetitionProgress(self.competitions, epoch=epoch)
         if time.monotonic() - self._looked >= LOOK:
-            await self._look(progress)
             self._looked = time.monotonic()
+            try:
+                await self._look(progress)
+            except StaleEpochError:
+                raise
+            except ArenaError as error:
+                # An operator stopped something meanwhile: the next look sees it.
+                self._log.error("competitions not looked at", error=str(error))
         made = 0
         runs = sorted(self._runs.values(), key=lambda run: run.record.rules.ruleset)
         for ruleset, group in groupby(runs, key=lambda run: run.record.rules.ruleset):

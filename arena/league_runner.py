@@ -12,7 +12,7 @@ import structlog
 from arena.competition_entry import Frozen, freeze
 from arena.competition_records import CompetitionState
 from arena.competitions import league as formats
-from arena.errors import InputError
+from arena.errors import InputError, PreconditionError
 from arena.leagues import AT_ONCE, BY_HAND, LeagueRecord, LeagueStore, next_start
 
 if TYPE_CHECKING:
@@ -61,9 +61,35 @@ class LeagueRunner:
         """
         for league in await self._leagues.all():
             if league.state is CompetitionState.RUNNING:
-                await self._look_at(league, epoch)
+                await self.look_at(league, epoch)
 
-    async def _look_at(self, league: LeagueRecord, epoch: int) -> None:
+    async def look_at(self, league: LeagueRecord, epoch: int) -> None:
+        """Begin a league's next season when it is due, or end the league after its last one.
+
+        Args:
+            league: as it was seen, running; one that was paused or cancelled since is left alone.
+            epoch: of the right to schedule.
+
+        Raises:
+            StaleEpochError: another scheduler has become active.
+        """
+        try:
+            await self._go_on(league, epoch)
+        except PreconditionError as error:
+            self._log.info("league stopped meanwhile", league=league.id, reason=str(error))
+            await self._stop(league)
+
+    async def _stop(self, league: LeagueRecord) -> None:
+        """Pause or cancel, as its league was, a season that has begun and was not counted."""
+        season = await self._competitions.find(league.season_id(league.season + 1))
+        if season is not None and season.state is CompetitionState.RUNNING:
+            state = (await self._leagues.get(league.id)).state
+            if state is CompetitionState.PAUSED:
+                await self._competitions.pause(season.id)
+            elif state is CompetitionState.CANCELLED:
+                await self._competitions.cancel(season.id)
+
+    async def _go_on(self, league: LeagueRecord, epoch: int) -> None:
         last = await self._competitions.find(league.season_id()) if league.season else None
         if last is not None and last.state not in _OVER:
             return
@@ -79,8 +105,11 @@ class LeagueRunner:
         """Create the season, then count it; whoever follows in between finds it and counts it."""
         number = league.season + 1
         note = ""
-        if await self._competitions.find(league.season_id(number)) is None:
-            note = await self._create(league, last, number)
+        begun = await self._competitions.find(league.season_id(number))
+        if begun is None:
+            note = await self._create(league, last, number, epoch)
+        elif begun.state is CompetitionState.PAUSED:
+            await self._competitions.resume(begun.id)
         if note:
             await self._wait(league, f"season {number} could not begin: {note}", epoch)
             return
@@ -106,7 +135,7 @@ class LeagueRunner:
         )
 
     async def _create(
-        self, league: LeagueRecord, last: CompetitionRecord | None, number: int
+        self, league: LeagueRecord, last: CompetitionRecord | None, number: int, epoch: int
     ) -> str:
         """Create a season; return why that cannot be, "" when it is done."""
         season = league.season_id(number)
@@ -122,6 +151,7 @@ class LeagueRunner:
             return str(error)
         await self._queues.open(rules.ruleset)
         ends = await self._queues.ladder(rules.ruleset).ends()
+        await self._leagues.require_running(league.id, epoch=epoch)
         away = [f"{entry} is left out: {why}" for entry, why in frozen.left_out.items()]
         await self._competitions.create(
             season,

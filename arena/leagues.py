@@ -275,7 +275,11 @@ class LeagueStore:
 
     async def end(self, league: str, *, epoch: int) -> None:
         """Note that the last season has ended; raises as `advance`."""
-        await self._move(league, "ended", _LIVE, epoch=str(epoch))
+        await self._move(league, "ended", ("running",), epoch=str(epoch))
+
+    async def require_running(self, league: str, *, epoch: int) -> None:
+        """Hold that a league goes on and that no newer scheduler is active; raises as `advance`."""
+        await self._move(league, "running", ("running",), epoch=str(epoch))
 
     async def advance(
         self, league: str, *, season: int, next_time: datetime | None, note: str, epoch: int

@@ -266,6 +266,54 @@ async def test_a_paused_league_begins_no_season(hall: Hall) -> None:
         await leagues.call_season("l-main")
 
 
+async def test_a_league_paused_as_its_last_season_ends_does_not_end(hall: Hall) -> None:
+    """The scheduler saw it running, and the pause came before it wrote; resumed, it ends."""
+    await hall.add_bots(BOTS[:8])
+    leagues = await founded(hall, BOTS[:8], seasons=1)
+    await leagues.call_season("l-main")
+    await hall.run("l-main.s1")
+    seen = await leagues.get("l-main")
+    await leagues.pause("l-main")
+    await hall.runner.leagues.look_at(seen, hall.epoch)
+    assert (await leagues.get("l-main")).state is CompetitionState.PAUSED
+    await leagues.resume("l-main")
+    await hall.tick()
+    assert (await leagues.get("l-main")).state is CompetitionState.ENDED
+
+
+@pytest.mark.parametrize("verb", ["pause", "cancel"])
+async def test_a_season_due_as_its_league_stops_stops_no_scheduler(hall: Hall, verb: str) -> None:
+    """The league was seen running; the refusal is its state's, and others go on."""
+    await hall.add_bots(BOTS[:8])
+    leagues = await founded(hall, BOTS[:8])
+    await leagues.call_season("l-main")
+    await hall.lead()
+    seen = await leagues.get("l-main")
+    await getattr(leagues, verb)("l-main")
+    await hall.runner.leagues.look_at(seen, hall.epoch)
+    assert (await leagues.get("l-main")).season == 0
+    assert await hall.competitions.find("l-main.s1") is None
+
+
+async def test_a_season_created_as_its_league_is_paused_is_paused_and_goes_on(hall: Hall) -> None:
+    """The pause came after the season was created and before it was counted."""
+    await hall.add_bots(BOTS[:8])
+    leagues = await founded(hall, BOTS[:8], seasons=1)
+    await leagues.call_season("l-main")
+    await hall.tick()
+    # As it stood before the season was counted.
+    await hall.redis.hset("{c:l-main}:meta", "season", "0")
+    await leagues.call_season("l-main")
+    seen = await leagues.get("l-main")
+    await leagues.pause("l-main")
+    await hall.runner.leagues.look_at(seen, hall.epoch)
+    assert await hall.state("l-main.s1") is CompetitionState.PAUSED
+    await leagues.resume("l-main")
+    assert (await hall.run("l-main.s1")).state is CompetitionState.ENDED
+    await hall.tick()
+    assert (await leagues.get("l-main")).state is CompetitionState.ENDED
+
+
 def test_a_schedule_that_is_none_is_refused() -> None:
     """The sentence says what would be one."""
     with pytest.raises(InputError, match="five fields of cron"):
