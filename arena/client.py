@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -39,6 +40,7 @@ TIMEOUT: Final = timedelta(seconds=30)
 MESSAGE_BYTES: Final = 256 << 10
 _CHUNK: Final = 64 << 10
 _UPLOAD: Final = timedelta(minutes=5)
+_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]*")
 _DETAILS: Final = "grpc-status-details-bin"
 _LOCAL: Final = {"localhost", "127.0.0.1", "[::1]"}
 _ERRORS: Final[Mapping[grpc.StatusCode, type[ArenaError]]] = {
@@ -148,9 +150,17 @@ class Client:
 
     Attributes:
         stub: every call, to be made by `ask`, `watch` and `submit`.
+
+    Raises:
+        InputError: the token cannot be one, or the file of the authority cannot be read.
     """
 
     def __init__(self, login: Login) -> None:
+        if not _TOKEN.fullmatch(login.token):
+            raise InputError(
+                "the token has characters that no token has: copy it whole, without a blank, a "
+                "quote or a line break, into ARENA_TOKEN, or give it to `arena login`"
+            )
         self.login = login
         self._channel = _channel(login)
         self.stub = ArenaServiceStub(self._channel)

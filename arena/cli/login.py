@@ -61,8 +61,13 @@ def _token(file: Path | None) -> str:
     if file is not None:
         try:
             text = file.read_text(encoding="ascii")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{file} cannot be read: {error}") from error
+        except OSError as error:
+            raise InputError(f"{file} cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{file} holds no token, which is plain text such as arena_...; name the file that "
+                "an operator gave you"
+            ) from error
     elif "ARENA_TOKEN" in os.environ:
         text = os.environ["ARENA_TOKEN"]
     elif sys.stdin.isatty():

@@ -52,6 +52,13 @@ async def test_the_client_uploads(arena: Arena) -> None:
     assert await asyncio.to_thread(submit_it) == "greedy@1"
 
 
+@pytest.mark.parametrize("token", ["arena_\nA", "arena_ü", '"arena_A"', "arena_A "])
+def test_a_token_that_cannot_be_one_is_refused_before_it_is_sent(token: str) -> None:
+    """Else gRPC prints a complaint of its own, and calls it a failure of the arena."""
+    with pytest.raises(InputError, match="characters that no token has"):
+        Client(Login(address=HOST, token=token))
+
+
 def test_an_arena_that_is_not_there_is_named() -> None:
     """One sentence with the address."""
     with (
