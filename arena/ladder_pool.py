@@ -55,20 +55,30 @@ class Roster:
 
     async def refresh(self) -> None:
         """Look at the next slice; at all bots the first time."""
-        whole, self._loaded = not self._loaded, True
+        if not self._loaded:
+            await self._load()
+            return
+        rows: Any
+        cursor, rows = await self._redis.hscan(_BOTS, self._cursor, count=SLICE)
+        for name, text in rows.items():
+            if self._seen.get(name) != hash(text):
+                self._note(await self._store.bot(name.decode()))
+                # Only now: what could not be read is looked at again.
+                self._seen[name] = hash(text)
+        self._cursor = cursor
+
+    async def _load(self) -> None:
+        seen: dict[bytes, int] = {}
+        cursor = 0
         while True:
             rows: Any
-            self._cursor, rows = await self._redis.hscan(_BOTS, self._cursor, count=SLICE)
-            names = [name for name, text in rows.items() if self._seen.get(name) != hash(text)]
-            self._seen.update((name, hash(rows[name])) for name in names)
-            if not whole:
-                for name in names:
-                    self._note(await self._store.bot(name.decode()))
-            if not whole or self._cursor == 0:
+            cursor, rows = await self._redis.hscan(_BOTS, cursor, count=SLICE)
+            seen.update((name, hash(text)) for name, text in rows.items())
+            if cursor == 0:
                 break
-        if whole:
-            for bot in await self._store.bots():
-                self._note(bot)
+        for bot in await self._store.bots():
+            self._note(bot)
+        self._seen, self._loaded = seen, True
 
     def _note(self, bot: Bot) -> None:
         self._bots[bot.name] = bot
@@ -96,6 +106,7 @@ class LadderPool:
         self._ratings: dict[str, int] = {}
         self._games: dict[str, int] = {}
         self._sequence: int | None = None
+        self._is_measured = True
         self._under_way: set[str] = set()
 
     async def update(self) -> None:
@@ -115,10 +126,13 @@ class LadderPool:
 
     async def measure(self) -> bool:
         """Fit and publish the batch strengths, when results have come; they give uncertainties."""
-        if not await self._strengths.update():
+        if await self._strengths.update():
+            self._is_measured = False
+        if self._is_measured:
             return False
         column = await asyncio.to_thread(self._strengths.column)
         await self._strengths.publish(column)
+        self._is_measured = True
         for bot in self.pool.names():
             known = column.get(bot)
             if known is not None and known.strength is not None:
@@ -129,20 +143,21 @@ class LadderPool:
 
     async def _load(self) -> None:
         snapshot = await self._ladder.snapshot()
+        tail = [entry async for entry in self._tail(snapshot.sequence)]
         self._ratings, self._games = dict(snapshot.ratings), dict(snapshot.games)
         self._sequence = snapshot.sequence
         self._noted = len(self._roster.changed)
         bots = map(self._roster.get, set(self._roster.changed))
         self.pool.fill(self._candidate(bot) for bot in bots if bot and self._plays(bot))
-        async for entry in self._tail():
+        for entry in tail:
             if isinstance(entry, LoggedResult):
                 self.pool.recall_match(entry.bots, when=entry.time.timestamp())
 
-    async def _tail(self) -> AsyncIterator[LogEntry]:
-        after = max(0, (self._sequence or 0) - TAIL)
+    async def _tail(self, last: int) -> AsyncIterator[LogEntry]:
+        after = max(0, last - TAIL)
         while page := await self._ladder.entries(after=after):
             for entry in page:
-                if self._sequence is None or entry.sequence <= self._sequence:
+                if entry.sequence <= last:
                     yield entry
             after = page[-1].sequence
 

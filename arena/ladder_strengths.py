@@ -78,6 +78,7 @@ class LadderStrengths:
         """
         if not self._is_loaded:
             await self._load()
+            self._is_loaded = True
         before = self.sequence
         async for entry in whole_log(self._ladder, self._archive, after=self.sequence):
             if isinstance(entry, LoggedResult):
@@ -142,7 +143,6 @@ class LadderStrengths:
         await pipe.execute()
 
     async def _load(self) -> None:
-        self._is_loaded = True
         packed: Any = await self._redis.get(ladder_key(self._ladder.ruleset, _SUMS))
         if packed is None:
             return

@@ -3,10 +3,11 @@ from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as LostConnectionError
 
 from arena.archive import Archive
 from arena.ladder_pool import LadderPool, Roster
-from arena.ladder_strengths import LadderStrengths
+from arena.ladder_strengths import LadderStrengths, published
 from arena.queue import rebuild
 from arena.queue.queues import Queues
 from arena.store import BotState, Store
@@ -141,3 +142,72 @@ async def test_strengths_give_the_uncertainties(registry: Registry) -> None:
     assert ada is not None
     assert ada.deviation is not None
     assert ada.uncertainty == max(30.0, ada.deviation)
+
+
+def failing_once(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> None:
+    """Let a method lose its connection the next time that it is called."""
+    step = getattr(owner, name)
+
+    async def lost(*_: object, **__: object) -> object:
+        monkeypatch.setattr(owner, name, step)
+        raise LostConnectionError
+
+    monkeypatch.setattr(owner, name, lost)
+
+
+async def test_a_roster_whose_first_look_failed_looks_at_all_bots_again(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Redis went away between the names and the bots."""
+    await registry.add("ada")
+    await registry.add("bob")
+    failing_once(monkeypatch, registry.store, "bots")
+    with pytest.raises(LostConnectionError):
+        await registry.update()
+    await registry.update()
+    assert registry.names == ["ada", "bob"]
+
+
+async def test_a_change_that_could_not_be_read_is_read_later(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bot that was suspended while Redis went away does not stay in the pool."""
+    await registry.add("ada")
+    await registry.add("bob")
+    await registry.update()
+    await registry.store.set_state("ada", BotState.SUSPENDED)
+    failing_once(monkeypatch, registry.store, "bot")
+    with pytest.raises(LostConnectionError):
+        await registry.update()
+    await registry.update()
+    assert registry.names == ["bob"]
+
+
+async def test_a_pool_that_could_not_be_read_whole_is_read_again(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who met whom is not forgotten because Redis went away between ratings and log."""
+    await registry.add("ada")
+    await registry.add("bob")
+    await registry.play("m1", "ada", "bob")
+    failing_once(monkeypatch, registry.ladder_pool._ladder, "entries")
+    with pytest.raises(LostConnectionError):
+        await registry.update()
+    await registry.update()
+    assert [opponents for _, _, opponents in registry.facts(["ada", "bob"])] == [["bob"], ["ada"]]
+
+
+async def test_strengths_that_could_not_be_published_are_published_later(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No result need come before the column is right."""
+    await registry.add("ada")
+    await registry.add("bob")
+    await registry.update()
+    await registry.play("m1", "ada", "bob")
+    failing_once(monkeypatch, registry.ladder_pool._strengths, "publish")
+    with pytest.raises(LostConnectionError):
+        await registry.ladder_pool.measure()
+    assert await registry.ladder_pool.measure()
+    assert set(await published(registry.redis, "quasenbo", ["ada", "bob"])) == {"ada", "bob"}
+    assert not await registry.ladder_pool.measure()
