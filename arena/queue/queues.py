@@ -1,10 +1,12 @@
 """All ladders together: which exist, and how workers share themselves over them."""
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final
 
 from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 from arena.errors import ArenaError
 from arena.queue.keys import arena_key, ladder_key
@@ -96,6 +98,8 @@ class Queues:
                 worker, token=token, duration=duration, expired=expired
             )
             if lease is not None:
-                await self._scripts.run("share", ruleset, lease.spec.cost)
+                # The match is ours now: an uncharged one is better than one that nobody plays.
+                with suppress(RedisError, OSError):
+                    await self._scripts.run("share", ruleset, lease.spec.cost)
                 return lease
         return None

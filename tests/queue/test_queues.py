@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as LostConnectionError
 
 import arena.queue
 from arena.errors import ArenaError, InputError
@@ -64,6 +65,24 @@ async def test_workers_share_themselves_over_ladders_by_games(redis: Redis) -> N
         assert leased is not None
         games[leased[0]] += leased[1]
     assert all(abs(count / 1000 - 1) < 0.05 for count in games.values()), games
+
+
+async def test_a_lease_is_not_lost_with_what_it_is_charged(
+    redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Redis went away between the lease and its share: the worker has the match, and plays it."""
+    queues = Queues(redis)
+    await queues.open("quasenbo")
+    await enqueue(queues.queue("quasenbo"), make_spec("m1", ruleset="quasenbo", cost=4))
+    run = queues._scripts.run
+
+    async def lost(name: str, *arguments: str | bytes | int) -> object:
+        if name == "share":
+            raise LostConnectionError
+        return await run(name, *arguments)
+
+    monkeypatch.setattr(queues._scripts, "run", lost)
+    assert await _lease(queues) == ("quasenbo", 4)
 
 
 async def test_a_worker_takes_what_there_is(redis: Redis) -> None:
