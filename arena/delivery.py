@@ -5,7 +5,6 @@ address that was judged. Redirects are not followed, and of an answer only its f
 """
 
 import asyncio
-import ipaddress
 import secrets
 import socket
 import ssl
@@ -21,7 +20,7 @@ from redis.exceptions import RedisError
 
 from arena.errors import ArenaError
 from arena.patience import is_set_within
-from arena.webhooks import Delivery, Target, Webhooks, signature
+from arena.webhooks import Delivery, Target, Webhooks, is_public, signature
 
 LIMIT: Final = timedelta(seconds=10)
 """From the look-up of the name to the answer's first line."""
@@ -145,21 +144,6 @@ async def _resolve(parts: SplitResult, options: DeliveryOptions) -> str:
         if not options.allows_private and not is_public(address):
             raise UndeliveredError(f"{parts.hostname} is {address}, which is not public")
     return addresses[0]
-
-
-def is_public(address: str) -> bool:
-    """Return whether an address belongs to the internet, and to one machine there.
-
-    What stands for an address of the old internet within the new one is judged as that.
-    """
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-        if inner is None and ip in ipaddress.ip_network("64:ff9b::/96"):
-            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-        if inner is not None:
-            return is_public(str(inner))
-    return ip.is_global and not ip.is_multicast
 
 
 def _port(parts: SplitResult) -> int:

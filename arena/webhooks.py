@@ -8,6 +8,7 @@ of the timestamp, a full stop and the body. Receivers refuse old timestamps.
 
 import hashlib
 import hmac
+import ipaddress
 import json
 import re
 import secrets
@@ -74,11 +75,15 @@ class Webhooks:
     Args:
         redis: a client made by `arena.queue.connection.connect`.
         allows_http: whether an address may begin with ``http://``.
+        allows_private: whether it may be of this machine or of a network that is not public.
     """
 
-    def __init__(self, redis: Redis, *, allows_http: bool = False) -> None:
+    def __init__(
+        self, redis: Redis, *, allows_http: bool = False, allows_private: bool = False
+    ) -> None:
         self._redis = redis
         self._allows_http = allows_http
+        self._allows_private = allows_private
         self._transitions = Transitions(redis)
 
     async def set(self, owner: str, url: str) -> str:
@@ -87,7 +92,7 @@ class Webhooks:
         Raises:
             InputError: no address that events can be posted to.
         """
-        judge_url(url, allows_http=self._allows_http)
+        judge_url(url, allows_http=self._allows_http, allows_private=self._allows_private)
         secret = secrets.token_urlsafe(32)
         await self._redis.hset(_WEBHOOKS, owner, json.dumps({"url": url, "secret": secret}))
         return secret
@@ -147,8 +152,8 @@ class Webhooks:
         return Target(**json.loads(text)) if text else None
 
 
-def judge_url(url: str, *, allows_http: bool) -> None:
-    """Judge an address that somebody gave.
+def judge_url(url: str, *, allows_http: bool, allows_private: bool = False) -> None:
+    """Judge an address that somebody gave; what a name stands for is judged when it is used.
 
     Raises:
         InputError: one sentence about what is wrong.
@@ -165,12 +170,37 @@ def judge_url(url: str, *, allows_http: bool) -> None:
             problem = "no plain address of a host, in ASCII"
         elif parts.username is not None or parts.password is not None:
             problem = "one with a name or password, which belong elsewhere"
+        elif not allows_private and _is_private(parts.hostname):
+            problem = "one that cannot be reached from the internet"
     except ValueError as error:
         problem = f"none: {error}"
     if problem:
         raise InputError(
             f"a webhook's address such as https://example.org/arena is needed; this is {problem}"
         )
+
+
+def _is_private(host: str) -> bool:
+    """Return whether a host says by itself that it is not public."""
+    try:
+        return not is_public(host)
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def is_public(address: str) -> bool:
+    """Return whether an address belongs to the internet, and to one machine there.
+
+    What stands for an address of the old internet within the new one is judged as that.
+    """
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
+        if inner is None and ip in ipaddress.ip_network("64:ff9b::/96"):
+            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+    return ip.is_global and not ip.is_multicast
 
 
 def signature(secret: str, *, timestamp: int, body: str) -> str:

@@ -101,7 +101,11 @@ class Backend:
             accounts=Accounts(redis),
             limits=Limits(redis, limits),
             submissions=Submissions(redis, store, archive, load=load_bot_folder),
-            webhooks=Webhooks(redis, allows_http=settings.webhook_http),
+            webhooks=Webhooks(
+                redis,
+                allows_http=settings.webhook_http,
+                allows_private=settings.webhook_private,
+            ),
             competitions=competitions,
             room=room,
         )

@@ -18,10 +18,18 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from arena.delivery import Courier, DeliveryOptions, UndeliveredError, is_public, post
+from arena.delivery import Courier, DeliveryOptions, UndeliveredError, post
 from arena.errors import InputError
 from arena.events import MOST_EVENTS, Event, EventKind, competition_event
-from arena.webhooks import ATTEMPTS, Delivery, Target, Webhooks, judge_url, signature
+from arena.webhooks import (
+    ATTEMPTS,
+    Delivery,
+    Target,
+    Webhooks,
+    is_public,
+    judge_url,
+    signature,
+)
 
 pytestmark = pytest.mark.redis
 
@@ -126,7 +134,7 @@ async def claim(webhooks: Webhooks) -> Delivery | None:
 
 async def test_an_event_is_posted_with_a_signature(redis: Redis) -> None:
     """Over the timestamp and the body, under the owner's secret."""
-    webhooks = Webhooks(redis, allows_http=True)
+    webhooks = Webhooks(redis, allows_http=True, allows_private=True)
     async with receiving() as receiver, running(webhooks):
         secret = await webhooks.set("ada", receiver.url)
         await webhooks.post(event())
@@ -165,7 +173,7 @@ def test_the_documented_check_accepts_what_is_signed() -> None:
 
 async def test_an_event_that_is_not_taken_waits(redis: Redis) -> None:
     """It is due again later, with one attempt behind it."""
-    webhooks = Webhooks(redis, allows_http=True)
+    webhooks = Webhooks(redis, allows_http=True, allows_private=True)
     async with receiving() as receiver, running(webhooks):
         receiver.answers = ["HTTP/1.1 500 Oh"]
         await webhooks.set("ada", receiver.url)
@@ -253,7 +261,7 @@ async def test_the_outbox_is_bounded(redis: Redis) -> None:
 
 async def test_a_slow_receiver_holds_up_its_own_events_alone(redis: Redis) -> None:
     """Another owner's arrive meanwhile."""
-    webhooks = Webhooks(redis, allows_http=True)
+    webhooks = Webhooks(redis, allows_http=True, allows_private=True)
     async with receiving() as slow, receiving() as fast:
         slow.answers = [""] * 10
         await webhooks.set("ada", slow.url)
@@ -367,6 +375,10 @@ def test_public_addresses_are_told_from_others(address: str, public: bool) -> No
         ("https://example.org:99999/", "none: "),
         ("https://[::1/", "none: "),
         ("https://example.org/" + "x" * 500, "longer than 500"),
+        ("https://localhost/", "cannot be reached"),
+        ("https://127.0.0.1:8000/x", "cannot be reached"),
+        ("https://10.1.2.3/", "cannot be reached"),
+        ("https://[::1]/", "cannot be reached"),
     ],
 )
 async def test_addresses_are_judged_when_they_are_set(url: str, words: str, redis: Redis) -> None:
@@ -379,7 +391,7 @@ async def test_addresses_are_judged_when_they_are_set(url: str, words: str, redi
 
 def test_http_may_be_allowed() -> None:
     """Where the operator says so."""
-    judge_url("http://localhost:8000/x?y=1", allows_http=True)
+    judge_url("http://localhost:8000/x?y=1", allows_http=True, allows_private=True)
 
 
 @pytest.fixture
