@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from rich.console import Console, RenderableType
 
 from arena.cli.bracket import bracket
 from arena.cli.standings import cross_table, footnotes, standings_table
@@ -21,6 +20,7 @@ from arena.competitions.model import Competition, Format, Options, PlannedMatch
 from arena.queue.models import Forfeits, Luck, MatchSpec
 from referee.outcome import ForfeitReason
 from tests.competition_service.hall import outcome
+from tests.terminal import narrow, printed
 
 NAMES = ["ada", "bob", "cid", "dan", "eve", "fay", "gus", "hal"]
 
@@ -189,32 +189,24 @@ def test_tables_and_csv_hold_every_entrant() -> None:
     rows = list(csv.DictReader(io.StringIO(standings_csv([found]))))
     assert [row["entrant"] for row in rows] == [row.standing.entrant for row in found.rows]
     assert tuple(rows[0]) == COLUMNS
-    standings = shown(standings_table(found, title="cup"), width=120)
+    standings = printed(standings_table(found, title="cup"), width=120)
     assert (standings[0], len(standings)) == ("cup", 1 + 1 + 8)
-    assert {len(row.split()) for row in shown(cross_table(found), width=120)[1:]} == {10}
+    assert {len(row.split()) for row in printed(cross_table(found), width=120)[1:]} == {10}
 
 
 def test_standings_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who came where with how many points stays whole; a cross-table loses those who came last."""
-    monkeypatch.setenv("COLUMNS", "40")
+    narrow(monkeypatch, 40)
     cup = competition()
     found = report(cup, play(cup, GRADED))
-    standings = shown(standings_table(found, title="cup"), width=40)
+    standings = printed(standings_table(found, title="cup"), width=40)
     assert standings[1].split()[:3] == ["rank", "entrant", "points"]
     assert "time-outs" not in standings[1]
     assert max(map(len, standings)) <= 40
     assert "…" not in "".join(standings)
-    cross = shown(cross_table(found), width=40)
+    cross = printed(cross_table(found), width=40)
     assert cross[0].split()[:2] == ["against", "1"]
     assert max(map(len, cross)) <= 40
-
-
-def shown(made: RenderableType, *, width: int) -> list[str]:
-    """Print a table on a terminal of a width; return its lines."""
-    console = Console(file=io.StringIO(), width=width)
-    console.print(made)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue().splitlines()
 
 
 def test_a_bracket_leads_to_the_winner() -> None:
