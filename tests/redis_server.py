@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -81,34 +82,39 @@ class RedisServer:
 @pytest.fixture(scope="session", params=sorted(BINARIES))
 def shared_server(request: pytest.FixtureRequest) -> Iterator[RedisServer]:
     """A server of each kind, shared by the tests of one process, without persistence."""
-    server = RedisServer(BINARIES[request.param])
-    server.settle()
-    yield server
-    server.close()
+    yield from _running(request.param)
 
 
 @pytest_asyncio.fixture
 async def redis(shared_server: RedisServer) -> AsyncIterator[Redis]:
     """A client of an empty server."""
-    client = await connect(shared_server.url)
-    await client.flushall()
-    yield client
-    await client.aclose()
+    async with _emptied(shared_server) as client:
+        yield client
 
 
 @pytest.fixture(scope="session")
 def embedded_server() -> Iterator[RedisServer]:
     """A server of the embedded kind alone, shared by the tests of one process."""
-    server = RedisServer(BINARIES["valkey"])
-    server.settle()
-    yield server
-    server.close()
+    yield from _running("valkey")
 
 
 @pytest_asyncio.fixture
 async def embedded_redis(embedded_server: RedisServer) -> AsyncIterator[Redis]:
     """A client of the empty embedded server."""
-    client = await connect(embedded_server.url)
+    async with _emptied(embedded_server) as client:
+        yield client
+
+
+def _running(kind: str) -> Iterator[RedisServer]:
+    server = RedisServer(BINARIES[kind])
+    server.settle()
+    yield server
+    server.close()
+
+
+@asynccontextmanager
+async def _emptied(server: RedisServer) -> AsyncIterator[Redis]:
+    client = await connect(server.url)
     await client.flushall()
     yield client
     await client.aclose()

@@ -32,20 +32,7 @@ async def connect(url: str, *, within: timedelta = timedelta(seconds=5)) -> Redi
         InputError: no address, nobody answers there, or the server is too old.
     """
     seconds = within.total_seconds()
-    try:
-        pool: ConnectionPool = ConnectionPool.from_url(
-            url,
-            socket_timeout=seconds,
-            socket_connect_timeout=seconds,
-            retry=Retry(ExponentialWithJitterBackoff(base=0.02, cap=1), retries=RETRIES),
-        )
-    except ValueError as error:
-        raise InputError(
-            f"{_public(url)!r} is no address of a Redis server; possible: redis://HOST:PORT/DB, "
-            f"rediss://HOST:PORT/DB, unix:///PATH"
-        ) from error
-    pool.connection_class = _cancellable(pool.connection_class)
-    redis: Redis = Redis.from_pool(pool)
+    redis: Redis = Redis.from_pool(_pool(url, seconds=seconds))
     try:
         async with asyncio.timeout(seconds):
             facts: Any = await redis.info("server")
@@ -63,6 +50,24 @@ async def connect(url: str, *, within: timedelta = timedelta(seconds=5)) -> Redi
             f"is needed"
         )
     return redis
+
+
+def _pool(url: str, *, seconds: float) -> ConnectionPool:
+    """Return the connections to an address; raises as `connect` about the address."""
+    try:
+        pool: ConnectionPool = ConnectionPool.from_url(
+            url,
+            socket_timeout=seconds,
+            socket_connect_timeout=seconds,
+            retry=Retry(ExponentialWithJitterBackoff(base=0.02, cap=1), retries=RETRIES),
+        )
+    except ValueError as error:
+        raise InputError(
+            f"{_public(url)!r} is no address of a Redis server; possible: redis://HOST:PORT/DB, "
+            f"rediss://HOST:PORT/DB, unix:///PATH"
+        ) from error
+    pool.connection_class = _cancellable(pool.connection_class)
+    return pool
 
 
 class _Cancellable(AbstractConnection):
