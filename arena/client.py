@@ -28,7 +28,7 @@ from arena.errors import (
     PreconditionError,
     UnauthenticatedError,
 )
-from arena.private_files import write_private
+from arena.files import write_private
 from arena.v1.arena_pb2_grpc import ArenaServiceStub
 from arena.v1.bots_pb2 import SubmitVersionRequest, SubmitVersionResponse, UploadHeader
 

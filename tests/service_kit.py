@@ -16,12 +16,12 @@ from typing import Any
 
 import psutil
 
-from arena.archive import Archive
+from arena.archive.archive import Archive
+from arena.db.connection import connect
+from arena.db.presence import Workers
 from arena.queue import rebuild
-from arena.queue.connection import connect
 from arena.queue.entries import LoggedResult
 from arena.queue.queues import Queues
-from arena.queue.workers import Workers
 from tests.redis_server import BINARIES, RedisServer
 
 BOT = """\

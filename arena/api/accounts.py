@@ -5,20 +5,20 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from arena.accounts import Scope
 from arena.api import pages
 from arena.api.gate import call, caller, has_scope
 from arena.api.messages import SCOPES, token_message
+from arena.bots.registry import BotState
 from arena.errors import DeniedError, InputError, NotFoundError
-from arena.store import BotState
+from arena.owners.tokens import Scope
 from arena.v1 import accounts_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import timedelta
 
-    from arena.accounts import Token
     from arena.api.backend import Backend
+    from arena.owners.tokens import Token
 
 _BY_NUMBER = {number: scope for scope, number in SCOPES.items()}
 

@@ -6,27 +6,27 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from arena.accounts import Accounts, Scope
 from arena.api.gate import has_scope, owner
-from arena.bot_room import BotRoom
-from arena.competition_store import CompetitionStore
+from arena.bots.versions import Submissions
+from arena.competitions.store import CompetitionStore
 from arena.errors import DeniedError, NotFoundError, PreconditionError
-from arena.limits import Limits, OwnerLimits
+from arena.owners.limits import Limits, OwnerLimits
+from arena.owners.quota import BotRoom
+from arena.owners.tokens import Accounts, Scope
 from arena.queue.models import Phase
-from arena.versions import Submissions
-from arena.webhooks import Webhooks
+from arena.webhooks.outbox import Webhooks
+from referee.bot_folder import load_bot_folder
 from referee.games import parse_ruleset
-from referee.match.bot_folder import load_bot_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from redis.asyncio import Redis
 
-    from arena.archive import Archive
+    from arena.archive.archive import Archive
+    from arena.bots.registry import Bot, Store
     from arena.config import Settings
     from arena.queue.queues import Queues
-    from arena.store import Bot, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +151,7 @@ class Backend:
             )
 
     async def is_open(self, challenge: str) -> bool | None:
-        """Return where a challenge stands, for `arena.limits`; it is named ``RULESET ID``."""
+        """Return whether a challenge, named ``RULESET ID``, is still open; None if unknown."""
         ruleset, match_id = challenge.split(" ")
         phase = await self.queues.queue(ruleset).phase(match_id)
         return None if phase is None else phase not in {Phase.DONE, Phase.DEAD, Phase.CANCELLED}

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from arena.accounts import Scope
 from arena.api import pages
 from arena.api.backend import sees_private
 from arena.api.gate import call, has_scope, owner
 from arena.api.messages import bot_message, place_message, version_message
 from arena.api.operations import sentence
+from arena.bots.registry import BotState, VersionState
+from arena.bots.versions import place
 from arena.errors import DeniedError, PreconditionError
+from arena.owners.tokens import Scope
 from arena.queue.models import Standing
-from arena.store import BotState, VersionState
 from arena.v1 import bots_pb2
-from arena.versions import place
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from arena.api.backend import Backend
     from arena.api.watching import Streams
-    from arena.store import Bot, Version
+    from arena.bots.registry import Bot, Version
 
 VERSIONS: Final = 50
 """The latest versions that are told with a bot."""

@@ -9,9 +9,9 @@ import secrets
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from arena.accounts import Scope
 from arena.api.finding import Found, find, look
 from arena.api.gate import call, has_scope, owner
+from arena.bots.registry import BotState, VersionState
 from arena.errors import (
     ArenaError,
     DeniedError,
@@ -20,15 +20,15 @@ from arena.errors import (
     NotFoundError,
     PreconditionError,
 )
+from arena.owners.tokens import Scope
 from arena.queue.models import Enqueued, MatchSpec, Phase
-from arena.store import BotState, VersionState
 from arena.v1 import matches_pb2
 from referee.games import parse_ruleset
 from referee.match.boards import rotation_count
 
 if TYPE_CHECKING:
     from arena.api.backend import Backend
-    from arena.store import Bot
+    from arena.bots.registry import Bot
 
 FLOW: Final = "challenge"
 BOARDS: Final = 64

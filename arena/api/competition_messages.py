@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arena.api.messages import duration, timestamp
-from arena.competition_records import CompetitionRules, CompetitionState, Seeding
-from arena.competitions.model import Format, Options
+from arena.competitions.records import CompetitionRules, CompetitionState, Seeding
+from arena.formats.model import Format, Options
 from arena.v1 import competitions_pb2
 from referee.games import parse_ruleset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from arena.competition_forecast import Forecast
-    from arena.competition_records import CompetitionRecord, Round
-    from arena.competition_report import StandingsReport, StandingsRow
-    from arena.competition_results import CompetitionResult
-    from arena.competitions.model import PlannedMatch
+    from arena.competitions.forecast import Forecast
+    from arena.competitions.leagues import LeagueRecord
+    from arena.competitions.records import CompetitionRecord, Round
+    from arena.competitions.report import StandingsReport, StandingsRow
+    from arena.competitions.results import CompetitionResult
     from arena.config import LadderSettings
-    from arena.leagues import LeagueRecord
+    from arena.formats.model import PlannedMatch
 
 STATES = {
     state: getattr(competitions_pb2, f"COMPETITION_STATE_{state.name}")

@@ -7,8 +7,6 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from arena import competition_entry, league_entry
-from arena.accounts import Scope
 from arena.api import pages
 from arena.api.competition_messages import (
     STATES,
@@ -21,21 +19,24 @@ from arena.api.competition_messages import (
     standings_message,
 )
 from arena.api.gate import call, has_scope
-from arena.competition_forecast import forecast, measure
-from arena.competition_records import LEAGUE, TOURNAMENT, CompetitionState
-from arena.competition_report import reports
-from arena.competition_store import CompetitionStore
-from arena.competitions.model import Competition
+from arena.competitions import entry as competition_entry
+from arena.competitions import league_entry
+from arena.competitions.forecast import forecast, measure
+from arena.competitions.leagues import LeagueRules, LeagueStore
+from arena.competitions.records import LEAGUE, TOURNAMENT, CompetitionState
+from arena.competitions.report import reports
+from arena.competitions.store import CompetitionStore
+from arena.db.presence import Workers
 from arena.errors import DeniedError, InputError, NotFoundError
-from arena.leagues import LeagueRules, LeagueStore
-from arena.queue.workers import Workers
+from arena.formats.model import Competition
+from arena.owners.tokens import Scope
 from arena.v1 import competitions_pb2
 
 if TYPE_CHECKING:
     from arena.api.backend import Backend
-    from arena.competition_records import CompetitionRecord, CompetitionRules
-    from arena.competition_report import StandingsReport
-    from arena.competition_results import CompetitionResult
+    from arena.competitions.records import CompetitionRecord, CompetitionRules
+    from arena.competitions.report import StandingsReport
+    from arena.competitions.results import CompetitionResult
 
     _Known = tuple[tuple[str, int, int], list[StandingsReport], dict[str, CompetitionResult]]
 

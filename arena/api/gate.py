@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 
-    from arena.accounts import Accounts, Scope, Token
     from arena.metrics import Metrics
+    from arena.owners.tokens import Accounts, Scope, Token
 
 SERVICE: Final = arena_pb2.DESCRIPTOR.services_by_name["ArenaService"]
 COMPETITIONS: Final = competitions_pb2.DESCRIPTOR.services_by_name["CompetitionService"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from arena.api import pages
 from arena.api.gate import call
 from arena.api.messages import ladder_entry
-from arena.ladder_strengths import published
+from arena.queue.strengths import published
 from arena.v1 import ladders_pb2
 
 if TYPE_CHECKING:

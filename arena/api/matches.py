@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from arena.accounts import Scope
 from arena.api import pages
 from arena.api.finding import find, find_ended
 from arena.api.gate import call, owner
 from arena.api.messages import ended_match
 from arena.errors import DeniedError, NotFoundError
+from arena.owners.tokens import Scope
 from arena.queue.models import MATCH_ID
 from arena.queue.retention import archived_result
 from arena.v1 import matches_pb2

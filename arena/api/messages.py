@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Final
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from arena.accounts import Scope, Token
+from arena.bots.registry import BotState, VersionState
+from arena.owners.tokens import Scope, Token
 from arena.queue.models import SCORE, Phase
 from arena.ratings.elo import MICRO
-from arena.store import BotState, VersionState
 from arena.v1 import accounts_pb2, bots_pb2, ladders_pb2, matches_pb2, operations_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from arena.ladder_strengths import LadderStrength
+    from arena.bots.registry import Bot, Version
+    from arena.bots.versions import VersionStep
+    from arena.db.presence import Announcement
     from arena.queue.entries import LoggedResult
     from arena.queue.models import Counts, DeadMatch, FlowCounts, MatchSpec, Standing
-    from arena.queue.workers import Announcement
-    from arena.store import Bot, Version
-    from arena.versions import VersionStep
+    from arena.queue.strengths import LadderStrength
 
 SCOPES = {
     Scope.AUTHOR: accounts_pb2.SCOPE_AUTHOR,

@@ -6,14 +6,14 @@ import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from arena import competition_annulment
-from arena.accounts import Scope
 from arena.api.finding import find, find_ended
 from arena.api.gate import call
 from arena.api.messages import dead_match, queue_message, worker_message
+from arena.competitions import annulment as competition_annulment
+from arena.db.presence import Workers
 from arena.errors import InputError, PreconditionError
+from arena.owners.tokens import Scope
 from arena.queue.models import Phase
-from arena.queue.workers import Workers
 from arena.v1 import operations_pb2
 
 if TYPE_CHECKING:

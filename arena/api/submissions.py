@@ -13,11 +13,11 @@ import tempfile
 from datetime import timedelta
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from arena.accounts import Scope
 from arena.api.gate import call, owner
 from arena.api.messages import version_message
+from arena.bots.registry import BotState
 from arena.errors import InputError, NotFoundError
-from arena.store import BotState
+from arena.owners.tokens import Scope
 from arena.uploads.limits import ARCHIVE_BYTES
 from arena.v1 import bots_pb2
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from arena.api.backend import Backend
-    from arena.store import Added
+    from arena.bots.registry import Added
 
 CHUNK: Final = 64 << 10
 """Bytes of a chunk."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.accounts import Scope
 from arena.api.gate import call, owner
+from arena.owners.tokens import Scope
 from arena.v1 import accounts_pb2
 
 if TYPE_CHECKING:

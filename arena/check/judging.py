@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arena.check.report import StepState, shorten
-from referee.match.output import FREE_BYTES
 from referee.outcome import ForfeitReason
+from referee.sandbox.output import FREE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -16,27 +16,27 @@ from arena.check import judging
 from arena.check.judging import Finding, ok
 from arena.check.report import CheckReport, Step, StepState, shorten
 from arena.errors import InputError
-from arena.shipped_bots import shipped_bot
+from arena.sample_bots import shipped_bot
 from arena.uploads import pack_folder, unpack_archive
+from referee.bot_folder import load_bot_folder
 from referee.clock import TimeControl
 from referee.errors import InvalidBotError, VoidMatchError
 from referee.games import parse_ruleset
 from referee.match.boards import rotation_count
-from referee.match.bot_folder import load_bot_folder
-from referee.match.confined import run_in_sandbox
-from referee.match.limits import Limits
 from referee.match.runner import MatchPlan
-from referee.match.sandbox import BotCommand
-from referee.match.scratch import Scratch
 from referee.match.settings import TableSettings
+from referee.sandbox.limits import Limits
+from referee.sandbox.run import run_in_sandbox
+from referee.sandbox.sandbox import BotCommand
+from referee.sandbox.scratch import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from referee.match.bot_folder import BotFolder
+    from referee.bot_folder import BotFolder
     from referee.match.runner import MatchResult, Referee
-    from referee.match.sandbox import Sandbox
+    from referee.sandbox.sandbox import Sandbox
 
     Told = Callable[[Step], Awaitable[None]]
 

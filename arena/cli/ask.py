@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from arena import replay_files
 from arena.cli.console import EXIT_FAILED, Json, out, print_json, progress_console
 from arena.cli.loop import run_async
 from arena.errors import InputError
-from arena.match_report import numbered
+from arena.matches import replay_file as replay_files
+from arena.matches.report import numbered
 from referee.errors import InputError as RefereeInputError
 
 if TYPE_CHECKING:
@@ -48,10 +48,10 @@ def ask(  # noqa: PLR0913 -- a command's options
     process of your own. Exit code 1 when it does not answer with a legal action.
     """
     # gRPC and the referee are slow to load.
+    from referee.bot_folder import load_bot_folder  # noqa: PLC0415
     from referee.clock import TimeControl  # noqa: PLC0415
     from referee.match import question, stored_turn  # noqa: PLC0415
-    from referee.match.bot_folder import load_bot_folder  # noqa: PLC0415
-    from referee.match.sandbox import PlainSandbox  # noqa: PLC0415
+    from referee.sandbox.sandbox import PlainSandbox  # noqa: PLC0415
 
     if debug and json:
         raise InputError("--debug shares the terminal with the bot: leave --json out")

@@ -10,13 +10,13 @@ import typer
 from arena.cli import bots
 from arena.cli.console import DataDir, Json, RedisUrl, ask, out, print_json
 from arena.cli.tables import Column, show, table
-from referee.match.bot_folder import load_bot_folder
+from referee.bot_folder import load_bot_folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from arena.bots.registry import Added, Bot
     from arena.cli.connection import Arena
-    from arena.store import Added, Bot
 
 _COLUMNS = (
     Column("bot", shortens=True),
@@ -121,7 +121,7 @@ def show_all(
 
 async def _state(arena: Arena, bot: Bot) -> str:
     """Return a bot's state; a pending one with nothing left to wait for is rejected."""
-    from arena.store import BotState, VersionState  # noqa: PLC0415 -- needs the `server` extra
+    from arena.bots.registry import BotState, VersionState  # noqa: PLC0415 -- needs the `server` extra
 
     if bot.state is BotState.PENDING:
         states = {version.state for version in await arena.store.versions_of(bot.name)}
@@ -140,7 +140,7 @@ def suspend(
     """Give a bot no more matches and take it off its ladders; its waiting matches are cancelled."""
 
     async def question(arena: Arena) -> tuple[Bot, int]:
-        from arena.store import BotState  # noqa: PLC0415 -- needs the `server` extra
+        from arena.bots.registry import BotState  # noqa: PLC0415 -- needs the `server` extra
 
         bot = await arena.store.set_state(name, BotState.SUSPENDED)
         cancelled = 0
@@ -166,7 +166,7 @@ def recheck(
     """Let a rejected version be tried again, when what was wrong was the arena's and is mended."""
 
     async def question(arena: Arena) -> bool:
-        from arena.versions import Submissions  # noqa: PLC0415 -- needs the `server` extra
+        from arena.bots.versions import Submissions  # noqa: PLC0415 -- needs the `server` extra
 
         submissions = Submissions(arena.redis, arena.store, arena.archive, load=load_bot_folder)
         return await submissions.recheck(version)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from arena.competition_report import StandingsReport
-from arena.competition_results import CompetitionResult
-from arena.competitions.model import Format, PlannedMatch
+from arena.competitions.report import StandingsReport
+from arena.competitions.results import CompetitionResult
+from arena.formats.model import Format, PlannedMatch
 
 KNOCK_OUTS = {Format.SINGLE_ELIMINATION, Format.DOUBLE_ELIMINATION, Format.GROUPS}
 

@@ -13,8 +13,8 @@ from arena.cli.loop import run_async
 from arena.cli.play import core_count
 from referee.clock import TimeControl
 from referee.match.runner import Referee
-from referee.match.sandbox import PlainSandbox
-from referee.match.selftest import detect_sandbox
+from referee.sandbox.sandbox import PlainSandbox
+from referee.sandbox.selftest import detect_sandbox
 
 STYLES = {StepState.OK: "green", StepState.WARN: "yellow", StepState.FAIL: "red"}
 

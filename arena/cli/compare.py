@@ -13,17 +13,17 @@ from arena.cli.console import EXIT_FAILED, Json, out, print_json, progress_conso
 from arena.cli.loop import run_async
 from arena.cli.play import core_count, elo_text, play_until_valid
 from arena.errors import InputError
-from arena.match_report import finite, sets_of
+from arena.matches.report import finite, sets_of
 from arena.ratings.sprt import SetCounts, Verdict, bounds, estimate, llr, verdict
+from referee.bot_folder import load_bot_folder
 from referee.clock import TimeControl
 from referee.games import Game, parse_ruleset
 from referee.games.random_streams import board_seed, seed_from_text
 from referee.games.replay import Replay, ReplayGame
 from referee.match.boards import rotation_count
-from referee.match.bot_folder import load_bot_folder
 from referee.match.runner import MatchPlan, Referee
-from referee.match.sandbox import PlainSandbox
 from referee.match.settings import TableSettings
+from referee.sandbox.sandbox import PlainSandbox
 
 SENTENCES = {
     Verdict.ELO0: "NEW is not better by ELO1: keep BASE",

@@ -10,15 +10,15 @@ from datetime import timedelta
 
 import typer
 
-from arena import competition_entry
 from arena.cli.bracket import KNOCK_OUTS, bracket
+from arena.cli.competition_documents import competition_document
 from arena.cli.connection import Arena
 from arena.cli.console import EXIT_FAILED, out, print_json, progress_console
 from arena.cli.standings import cross_table, footnotes, standings_table
 from arena.cli.tables import show
-from arena.competition_documents import competition_document
-from arena.competition_forecast import Forecast, Measurements, forecast, measure
-from arena.competition_records import (
+from arena.competitions import entry as competition_entry
+from arena.competitions.forecast import Forecast, Measurements, forecast, measure
+from arena.competitions.records import (
     TOURNAMENT,
     CompetitionRecord,
     CompetitionRules,
@@ -26,12 +26,12 @@ from arena.competition_records import (
     Round,
     planned_id,
 )
-from arena.competition_report import StandingsReport, reports
-from arena.competition_results import CompetitionResult
-from arena.competition_store import CompetitionStore
-from arena.competitions.model import Competition
+from arena.competitions.report import StandingsReport, reports
+from arena.competitions.results import CompetitionResult
+from arena.competitions.store import CompetitionStore
+from arena.db.presence import Workers
 from arena.errors import InputError
-from arena.queue.workers import Workers
+from arena.formats.model import Competition
 from referee.games import parse_ruleset
 from referee.match.boards import rotation_count
 
@@ -195,7 +195,7 @@ async def create_tournament(  # noqa: PLR0913 -- all that a tournament begins wi
     seed: str = "",
     registration: bool = False,
 ) -> None:
-    """Create a tournament and enter bots; see `arena.competition_entry.create`."""
+    """Create a tournament and enter bots; see `arena.competitions.entry.create`."""
     await competition_entry.create(
         competition_id(name),
         rules,

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from arena.archive import Archive
+from arena.archive.archive import Archive
+from arena.bots.registry import Store
 from arena.cli.loop import run_async
 from arena.config import Settings, load
-from arena.embedded import EmbeddedServer
+from arena.db.connection import connect
+from arena.db.embedded import EmbeddedServer
 from arena.errors import InputError, NotFoundError
-from arena.queue.connection import connect
 from arena.queue.models import RetryPolicy
 from arena.queue.queues import Queues
-from arena.store import Store
+from referee.bot_folder import load_bot_folder
 from referee.games import parse_ruleset
-from referee.match.bot_folder import load_bot_folder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

@@ -23,12 +23,12 @@ from arena.cli.ladder import Row, rows, table_of
 from arena.cli.tables import show
 from arena.config import LadderSettings
 from arena.errors import InputError
-from arena.processes import run_until_told
+from arena.processes.lifecycle import run_until_told
+from arena.processes.supervisor import Supervisor, running
 from arena.queue import rebuild
-from arena.supervisor import Supervisor, running
+from referee.bot_folder import load_bot_folder
 from referee.games import parse_ruleset
-from referee.match.bot_folder import load_bot_folder
-from referee.match.scratch import Scratch
+from referee.sandbox.scratch import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

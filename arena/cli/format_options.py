@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_type_hints
 import typer
 
 from arena.cli.connection import Arena
-from arena.competitions.model import Format, Options
+from arena.formats.model import Format, Options
 from referee.games import parse_ruleset
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from arena.cli.connection import Arena
+    from arena.queue.board_scores import Strength
     from arena.queue.rebuild import Report
-    from arena.strengths import Strength
 
 REBUILD = "rebuild"
 
@@ -103,7 +103,7 @@ class Row:
 
 async def rows(arena: Arena, ruleset: str, *, count: int = 50) -> list[Row]:
     """Return the best bots of a ladder, with what all rated results say of them."""
-    from arena.ladder_strengths import LadderStrengths  # noqa: PLC0415 -- needs the `server` extra
+    from arena.queue.strengths import LadderStrengths  # noqa: PLC0415 -- needs the `server` extra
 
     ladder = arena.queues.ladder(ruleset)
     # The scheduler keeps the sums; what was logged since is added here.

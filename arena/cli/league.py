@@ -7,20 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
+from arena.bots.registry import BotState
 from arena.cli.competition import Shown, look, tell, until_over
+from arena.cli.competition_documents import standings_csv
 from arena.cli.connection import Arena, ask
 from arena.cli.console import DataDir, Json, RedisUrl, out, print_json
 from arena.cli.format_options import make_options
 from arena.cli.league_view import LeagueView, view_of
-from arena.competition_documents import standings_csv
-from arena.competition_entry import check_entry
-from arena.competition_records import LEAGUE, CompetitionRules
-from arena.competition_store import CompetitionStore
-from arena.competitions.model import Format
+from arena.competitions.entry import check_entry
+from arena.competitions.league_entry import change, found
+from arena.competitions.leagues import LeagueRecord, LeagueRules, LeagueStore
+from arena.competitions.records import LEAGUE, CompetitionRules
+from arena.competitions.store import CompetitionStore
 from arena.errors import NotFoundError
-from arena.league_entry import change, found
-from arena.leagues import LeagueRecord, LeagueRules, LeagueStore
-from arena.store import BotState
+from arena.formats.model import Format
 
 Name = Annotated[str, typer.Argument(help="The league.")]
 Bot = Annotated[str, typer.Argument(help="A bot; it plays with its active version.")]

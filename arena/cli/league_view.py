@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from arena.cli.console import out
 from arena.cli.tables import Column, show, table
-from arena.competition_records import CompetitionState
-from arena.competition_store import CompetitionStore
-from arena.leagues import AT_ONCE, LeagueStore
+from arena.competitions.leagues import AT_ONCE, LeagueStore
+from arena.competitions.records import CompetitionState
+from arena.competitions.store import CompetitionStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from arena.cli.connection import Arena
-    from arena.competition_records import CompetitionRecord
-    from arena.leagues import LeagueRecord
+    from arena.competitions.leagues import LeagueRecord
+    from arena.competitions.records import CompetitionRecord
 
 _LIVE = {CompetitionState.RUNNING, CompetitionState.PAUSED}
 

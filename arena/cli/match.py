@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from arena import replay_files
 from arena.cli.console import Json, complain, out, print_json
 from arena.cli.remote import Server, calling, moment, pages, word
 from arena.cli.tables import Column, table
 from arena.cli.tables import show as show_table
 from arena.errors import DeniedError, InputError, NotFoundError, UnauthenticatedError
-from arena.match_log import MatchLog
-from arena.process_log import ProcessLog
+from arena.matches import replay_file as replay_files
+from arena.matches.log import MatchLog
+from arena.matches.process_log import ProcessLog
 from arena.v1 import matches_pb2
 
 if TYPE_CHECKING:

@@ -163,8 +163,8 @@ def annul(  # noqa: PLR0913 -- a command's options
 
     async def question(arena: Arena) -> tuple[bool, str]:
         # Both need the `server` extra.
-        from arena import competition_annulment  # noqa: PLC0415
-        from arena.competition_store import CompetitionStore  # noqa: PLC0415
+        from arena.competitions import annulment as competition_annulment  # noqa: PLC0415
+        from arena.competitions.store import CompetitionStore  # noqa: PLC0415
 
         competitions = CompetitionStore(arena.redis)
         for each in [await arena.ruleset(ruleset)] if ruleset else await arena.queues.rulesets():

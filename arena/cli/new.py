@@ -12,9 +12,9 @@ import typer
 
 from arena.cli.console import Json, out, print_json, progress_console
 from arena.errors import ArenaError, InputError
-from arena.shipped_bots import shipped_bot
+from arena.sample_bots import shipped_bot
+from referee.bot_folder import NAME
 from referee.games import parse_ruleset
-from referee.match.bot_folder import NAME
 
 PYTHON_BOT = '''\
 """Plays any legal action. Make it better."""

@@ -13,15 +13,15 @@ from arena.check import CheckOptions
 from arena.cli.connection import settings_of
 from arena.cli.console import DataDir, RedisUrl
 from arena.cli.service import ConfigFile, MetricsPort, ladder_plan, part, worker_options
-from arena.delivery import Courier, DeliveryOptions
-from arena.housekeeping import keep_cache
-from arena.patience import UNREACHABLE, cancel
-from arena.pipeline import Pipeline, PipelineOptions, yield_to_matches
-from arena.processes import process_name, run_until_told, set_up_log
-from arena.queue.workers import Announcement, Workers
-from arena.trial import TrialOptions, ValidationPlan
-from arena.walls import sandbox_of
-from arena.webhooks import Webhooks
+from arena.db.presence import Announcement, Workers
+from arena.db.retry import UNREACHABLE, cancel
+from arena.pipeline.pipeline import Pipeline, PipelineOptions, yield_to_matches
+from arena.pipeline.trial import TrialOptions, ValidationPlan
+from arena.processes.lifecycle import process_name, run_until_told, set_up_log
+from arena.processes.sandbox import sandbox_of
+from arena.scheduler.housekeeping import keep_cache
+from arena.webhooks.courier import Courier, DeliveryOptions
+from arena.webhooks.outbox import Webhooks
 from referee.clock import TimeControl
 
 if TYPE_CHECKING:

@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from arena import replay_files
 from arena.cli.console import Json, complain, out, print_json, progress_console
 from arena.cli.loop import run_async
 from arena.cli.tables import Column, show, table
-from arena.match_log import MatchLog
-from arena.match_report import MatchReport, finite, forfeit_lines, numbered, report
-from arena.process_log import ProcessLog
+from arena.matches import replay_file as replay_files
+from arena.matches.log import MatchLog
+from arena.matches.process_log import ProcessLog
+from arena.matches.report import MatchReport, finite, forfeit_lines, numbered, report
+from referee.bot_folder import load_bot_folder
 from referee.clock import TimeControl
 from referee.errors import SandboxUnavailableError, VoidMatchError
 from referee.games import parse_ruleset
 from referee.games.random_streams import seed_from_text
 from referee.games.replay import ReplayGame, seed_commitment
 from referee.match.boards import rotation_count
-from referee.match.bot_folder import load_bot_folder
 from referee.match.runner import MatchPlan, MatchResult, Referee
-from referee.match.sandbox import PlainSandbox, Sandbox
-from referee.match.selftest import detect_sandbox
 from referee.match.table import TableSettings
+from referee.sandbox.sandbox import PlainSandbox, Sandbox
+from referee.sandbox.selftest import detect_sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from arena import replay_files
 from arena.cli.ask import ask
 from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json
 from arena.errors import InputError
-from arena.match_report import numbered
+from arena.matches import replay_file as replay_files
+from arena.matches.report import numbered
 from referee.errors import InputError as RefereeInputError
 from referee.games.replay import Replay, ReplayGame, dump, states, verify
 

@@ -10,16 +10,16 @@ import structlog
 import typer
 from redis.exceptions import RedisError
 
-from arena.accounts import ensure_admin_token
 from arena.api.backend import Backend
 from arena.api.server import ApiServer, Endpoint
 from arena.cli.connection import settings_of
 from arena.cli.console import DataDir, RedisUrl
 from arena.cli.service import ConfigFile, MetricsPort, part
-from arena.patience import cancel
-from arena.processes import process_name, run_until_told, set_up_log
-from arena.queue.workers import LIFE, Announcement, Workers
-from referee.match.scratch import sweep
+from arena.db.presence import LIFE, Announcement, Workers
+from arena.db.retry import cancel
+from arena.owners.tokens import ensure_admin_token
+from arena.processes.lifecycle import process_name, run_until_told, set_up_log
+from referee.sandbox.scratch import sweep
 
 if TYPE_CHECKING:
     from arena.config import Settings

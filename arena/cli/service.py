@@ -13,26 +13,26 @@ import structlog
 import typer
 from redis.exceptions import RedisError
 
-from arena.accounts import ADMIN_FILE
 from arena.cli.connection import Arena, opened, settings_of
 from arena.cli.console import DataDir, RedisUrl, progress_console
+from arena.db.connection import connect
+from arena.db.presence import Workers
+from arena.db.retry import cancel, is_set_within
 from arena.errors import InputError
-from arena.housekeeping import keep_cache, keep_house
 from arena.metrics import Metrics
-from arena.patience import cancel, is_set_within
-from arena.processes import PARENT, is_orphan, process_name, run_until_told, set_up_log
-from arena.queue.connection import connect
-from arena.queue.workers import Workers
-from arena.scheduler import LadderPlan, Scheduler, SchedulerOptions
-from arena.supervisor import running
-from arena.walls import sandbox_of
-from arena.worker import Worker, WorkerOptions
+from arena.owners.tokens import ADMIN_FILE
+from arena.processes.lifecycle import PARENT, is_orphan, process_name, run_until_told, set_up_log
+from arena.processes.sandbox import sandbox_of
+from arena.processes.supervisor import running
+from arena.scheduler.housekeeping import keep_cache, keep_house
+from arena.scheduler.scheduler import LadderPlan, Scheduler, SchedulerOptions
+from arena.worker.worker import Worker, WorkerOptions
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from arena.config import Settings
-    from arena.supervisor import Supervisor
+    from arena.processes.supervisor import Supervisor
 
 EMBEDDED = "ARENA_EMBEDDED"
 """Environment: the server is a child of the supervisor and shall not outlive it either."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from arena.cli.tables import Column, table
-from arena.competition_report import StandingsReport, StandingsRow
+from arena.competitions.report import StandingsReport, StandingsRow
 from referee.outcome import ForfeitReason
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from arena.cli.console import Json, out, print_json
 from arena.cli.play import elo_text
 from arena.cli.tables import Column, show, table
 from arena.errors import InputError
-from arena.match_report import finite
+from arena.matches.report import finite
 from arena.ratings.bradley_terry import VIRTUAL_DRAW, Fit, ScoredSet, fit
 from arena.ratings.sprt import (
     Estimate,

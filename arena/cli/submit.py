@@ -13,7 +13,7 @@ from arena.errors import InputError
 from arena.uploads import pack_folder
 from arena.uploads.reasons import OURS
 from arena.v1 import bots_pb2
-from referee.match.bot_folder import load_bot_folder
+from referee.bot_folder import load_bot_folder
 
 if TYPE_CHECKING:
     from arena.client import Client

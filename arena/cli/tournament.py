@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from arena import competition_entry
+from arena.bots.registry import BotState
 from arena.cli.competition import (
     Shown,
     competition_id,
@@ -19,18 +19,18 @@ from arena.cli.competition import (
     tell,
     until_over,
 )
+from arena.cli.competition_documents import forecast_document, standings_csv
 from arena.cli.connection import Arena, ask
 from arena.cli.console import DataDir, Json, RedisUrl, out, print_json
 from arena.cli.format_options import Bots, FormatChoice, Ruleset, TimeControl, takes_format
 from arena.cli.tables import Column, table
 from arena.cli.tables import show as show_table
 from arena.cli.tournament_play import play
-from arena.competition_documents import forecast_document, standings_csv
-from arena.competition_forecast import Forecast, Measurements
-from arena.competition_records import CompetitionRecord, CompetitionRules, Seeding
-from arena.competition_store import CompetitionStore
-from arena.competitions.model import Competition
-from arena.store import BotState
+from arena.competitions import entry as competition_entry
+from arena.competitions.forecast import Forecast, Measurements
+from arena.competitions.records import CompetitionRecord, CompetitionRules, Seeding
+from arena.competitions.store import CompetitionStore
+from arena.formats.model import Competition
 from referee.games import parse_ruleset
 
 Name = Annotated[str, typer.Argument(help="The tournament.")]

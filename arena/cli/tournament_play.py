@@ -25,15 +25,15 @@ from arena.cli.connection import Arena, opened, settings_of
 from arena.cli.console import DataDir, Json
 from arena.cli.demo import sample_bots
 from arena.cli.format_options import FormatChoice, Ruleset, TimeControl, takes_format
-from arena.competition_records import CompetitionRules, Seeding
+from arena.competitions.records import CompetitionRules, Seeding
+from arena.db.retry import cancel
 from arena.errors import ArenaError, InputError
-from arena.patience import cancel
-from arena.processes import run_until_told
-from arena.scheduler import FLOW
-from arena.supervisor import Supervisor, running
+from arena.processes.lifecycle import run_until_told
+from arena.processes.supervisor import Supervisor, running
+from arena.scheduler.scheduler import FLOW
+from referee.bot_folder import load_bot_folder
 from referee.games import parse_ruleset
-from referee.match.bot_folder import load_bot_folder
-from referee.match.scratch import Scratch
+from referee.sandbox.scratch import Scratch
 
 if TYPE_CHECKING:
     from arena.config import Settings

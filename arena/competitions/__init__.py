@@ -1,5 +1,1 @@
-"""Schedules and standings: pure functions of entrants and results.
-
-``schedule.next_matches`` is the one door: a competition and its results so far give the matches to
-play next. ``round_robin`` and ``whist`` are the plain tables of who meets whom.
-"""
+"""Tournaments and leagues in Redis: their records, their runner, their standings."""

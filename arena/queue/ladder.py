@@ -6,11 +6,11 @@ from typing import Any
 
 from redis.asyncio import Redis
 
+from arena.db.keys import ladder_key
+from arena.db.scripts import Scripts
 from arena.queue import records
 from arena.queue.entries import LogEntry, LoggedResult
-from arena.queue.keys import ladder_key
 from arena.queue.models import Standing
-from arena.queue.scripts import Scripts
 
 PAGE = 1000
 """Log entries read at a time."""

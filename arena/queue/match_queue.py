@@ -5,10 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 from redis.asyncio import Redis
 
+from arena.db.keys import ladder_key
+from arena.db.scripts import Scripts
 from arena.errors import InputError
 from arena.queue import records
 from arena.queue.entries import CommitReply
-from arena.queue.keys import ladder_key
 from arena.queue.models import (
     FLOW,
     WORKER,
@@ -26,14 +27,13 @@ from arena.queue.models import (
     RetryPolicy,
     Returned,
 )
-from arena.queue.scripts import Scripts
 
 
 class MatchQueue:
     """The queue of one ladder; every method is one atomic step on the server's clock.
 
     Args:
-        redis: a client made by `arena.queue.connection.connect` (answers as bytes).
+        redis: a client made by `arena.db.connection.connect` (answers as bytes).
         ruleset: canonical text; names the ladder.
         policy: when a match is given up.
 
@@ -60,7 +60,7 @@ class MatchQueue:
             spec: the match; its ruleset is this queue's.
             flow_weight: the share of its flow, relative to the ladder's others, 1..1000000.
             cap: the most matches of the ladder that may wait.
-            epoch: of the active scheduler, as `arena.queue.leadership` gives it; None for a match
+            epoch: of the active scheduler, from `arena.scheduler.leadership`; None for a match
                 that no scheduler made (a challenge).
         """
         if spec.ruleset != self.ruleset:

@@ -8,12 +8,12 @@ from typing import Any, Final
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from arena.db.keys import arena_key, ladder_key
+from arena.db.scripts import Scripts
 from arena.errors import ArenaError
-from arena.queue.keys import arena_key, ladder_key
 from arena.queue.ladder import Ladder
 from arena.queue.match_queue import MatchQueue
 from arena.queue.models import Lease, RetryPolicy
-from arena.queue.scripts import Scripts
 
 SCHEMA: Final = "1"
 """The form of a ladder's keys; a change that older code cannot read raises it."""
@@ -23,7 +23,7 @@ class Queues:
     """The queues and ladders of every ruleset.
 
     Args:
-        redis: a client made by `arena.queue.connection.connect`.
+        redis: a client made by `arena.db.connection.connect`.
         policy: when a match is given up.
     """
 

@@ -20,7 +20,7 @@ _BATCH: Final = 1_000
 
 
 class ResultsArchive(Protocol):
-    """Where old log entries go; `arena.archive.Archive` is one."""
+    """Where old log entries go; `arena.archive.archive.Archive` is one."""
 
     def put_results(self, ruleset: str, *, first: int, last: int, lines: bytes) -> None:
         """Store the entries ``first``..``last``; the same ones again replace the same object."""

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from referee.errors import VoidMatchError
-from referee.match.process import BotProcess, ExitReport
-from referee.match.sandbox import BotCommand, Sandbox
 from referee.match.session import Phase, Session
 from referee.match.streams import GRPC_MESSAGE_LIMIT
 from referee.outcome import ForfeitReason
+from referee.sandbox.process import BotProcess, ExitReport
+from referee.sandbox.sandbox import BotCommand, Sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from referee.match.bot_folder import BotFolder
+    from referee.bot_folder import BotFolder
 
 
 def early_end(report: ExitReport | None) -> tuple[ForfeitReason, str]:

@@ -16,20 +16,20 @@ from referee.errors import InvalidBotError
 from referee.match.chair import early_end
 from referee.match.health import LagMonitor
 from referee.match.permits import PermitPool
-from referee.match.process import GRACE, BotProcess, ExitReport
-from referee.match.sandbox import BotCommand, bot_environment, resolve_program
 from referee.match.session import Session
 from referee.match.streams import StreamServer
 from referee.match.turns import OpenTurn
-from referee.match.unbroken import see_through
 from referee.outcome import ForfeitReason
+from referee.sandbox.process import GRACE, BotProcess, ExitReport
+from referee.sandbox.sandbox import BotCommand, bot_environment, resolve_program
+from referee.tasks import see_through
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from referee.match.bot_folder import BotFolder
-    from referee.match.sandbox import Sandbox
+    from referee.bot_folder import BotFolder
     from referee.match.stored_turn import StoredTurn
+    from referee.sandbox.sandbox import Sandbox
     from referee.v1 import referee_pb2 as pb
 
 START_LIMIT = 10.0

@@ -12,15 +12,15 @@ from referee.games.replay import Replay, ReplayGame
 from referee.match.boards import rotation_count
 from referee.match.health import LagMonitor
 from referee.match.permits import PermitPool
-from referee.match.scratch import sweep
 from referee.match.table import ProcessRecord, Table, TableResult, TableSettings
+from referee.sandbox.scratch import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from referee.bot_folder import BotFolder
     from referee.games import Game
-    from referee.match.bot_folder import BotFolder
-    from referee.match.sandbox import Sandbox
+    from referee.sandbox.sandbox import Sandbox
 
 
 @dataclass(frozen=True, slots=True)

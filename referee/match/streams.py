@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import grpc
 
-from referee.match.scratch import Scratch
+from referee.sandbox.scratch import Scratch
 
 if TYPE_CHECKING:
     from pathlib import Path

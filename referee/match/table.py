@@ -21,18 +21,18 @@ from referee.match.play import Play
 from referee.match.session import Phase, Session
 from referee.match.settings import TableSettings
 from referee.match.streams import StreamServer
-from referee.match.unbroken import see_through
 from referee.outcome import ForfeitReason
+from referee.tasks import see_through
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
 
+    from referee.bot_folder import BotFolder
     from referee.games import Game
     from referee.games.replay import ReplayGame
-    from referee.match.bot_folder import BotFolder
     from referee.match.permits import PermitPool
-    from referee.match.sandbox import Sandbox
     from referee.match.turns import OpenTurn
+    from referee.sandbox.sandbox import Sandbox
     from referee.v1 import referee_pb2 as pb
 
 __all__ = ["ProcessRecord", "Table", "TableResult", "TableSettings"]

@@ -13,19 +13,19 @@ from typing import Any, TypeVar
 import grpc
 from redis.asyncio import Redis
 
-from arena.accounts import Scope
 from arena.api.backend import Backend
 from arena.api.server import ApiServer, Endpoint
-from arena.archive import Archive
+from arena.archive.archive import Archive
+from arena.bots.registry import Store
 from arena.client import error_of
 from arena.config import Settings
 from arena.errors import ArenaError
 from arena.metrics import Metrics
+from arena.owners.tokens import Scope
 from arena.queue.queues import Queues
-from arena.store import Store
 from arena.v1 import bots_pb2
 from arena.v1.arena_pb2_grpc import ArenaServiceStub
-from referee.match.bot_folder import load_bot_folder
+from referee.bot_folder import load_bot_folder
 
 _T = TypeVar("_T")
 HOST = "127.0.0.1"

@@ -9,10 +9,10 @@ import grpc
 import pytest
 from redis.asyncio import Redis
 
+from arena.bots.registry import VersionState
+from arena.bots.versions import Trials
 from arena.queue.models import MatchSpec
-from arena.store import VersionState
 from arena.v1 import bots_pb2
-from arena.versions import Trials
 from tests.api.calling import Arena, Calls, bot_archive, make_backend, refused, start, submit
 
 VERSION_BYTES = 20_000

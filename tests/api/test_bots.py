@@ -2,7 +2,7 @@
 
 import grpc
 
-from arena.accounts import Scope
+from arena.owners.tokens import Scope
 from arena.v1 import bots_pb2, ladders_pb2
 from tests.api.calling import Arena, bot_archive, refused, submit
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from arena.accounts import Scope
 from arena.client import PORT, Client, Login, login_file
 from arena.errors import ArenaError, InputError, NotFoundError, UnauthenticatedError
+from arena.owners.tokens import Scope
 from arena.v1 import accounts_pb2, bots_pb2, matches_pb2
 from tests.api.calling import HOST, Arena, bot_archive
 

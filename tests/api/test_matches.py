@@ -11,11 +11,11 @@ import grpc
 import pytest
 from redis.asyncio import Redis
 
-from arena.accounts import Scope
 from arena.api.matches import CHUNK
-from arena.competition_records import CompetitionRules
-from arena.competitions.model import Format, Options
+from arena.competitions.records import CompetitionRules
 from arena.errors import LimitError
+from arena.formats.model import Format, Options
+from arena.owners.tokens import Scope
 from arena.queue.models import Forfeits, MatchResult, MatchSpec
 from arena.queue.retention import archive_old
 from arena.v1 import accounts_pb2, matches_pb2

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import grpc
 
-from arena.accounts import Scope
+from arena.db.presence import Announcement, Workers
+from arena.owners.tokens import Scope
 from arena.queue.models import MatchSpec, RetryPolicy
-from arena.queue.workers import Announcement, Workers
 from arena.v1 import matches_pb2, operations_pb2
 from tests.api.calling import Arena, bot_archive, refused, submit
 from tests.api.test_matches import RESULT, RULESET

@@ -13,7 +13,6 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from redis.asyncio import Redis
 
-from arena.accounts import Scope
 from arena.api import (
     accounts,
     bots,
@@ -31,6 +30,7 @@ from arena.client import Client, Login
 from arena.config import Settings
 from arena.errors import ArenaError, InputError, LimitError
 from arena.metrics import Metrics
+from arena.owners.tokens import Scope
 from arena.v1 import accounts_pb2, bots_pb2, ladders_pb2, matches_pb2
 from tests.api.calling import (
     HOST,

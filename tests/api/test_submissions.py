@@ -12,10 +12,10 @@ import grpc
 import pytest
 from redis.asyncio import Redis
 
+from arena.bots.versions import VersionStep, encode_steps
 from arena.errors import LimitError
 from arena.uploads.limits import ARCHIVE_BYTES
 from arena.v1 import accounts_pb2, bots_pb2
-from arena.versions import VersionStep, encode_steps
 from tests.api.calling import (
     Arena,
     all_of,

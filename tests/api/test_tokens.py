@@ -9,8 +9,8 @@ import grpc
 import pytest
 from redis.asyncio import Redis
 
-from arena.accounts import ADMIN, MOST_TOKENS, Accounts, Scope, ensure_admin_token
 from arena.errors import InputError, LimitError, NotFoundError, UnauthenticatedError
+from arena.owners.tokens import ADMIN, MOST_TOKENS, Accounts, Scope, ensure_admin_token
 from arena.v1 import accounts_pb2, ladders_pb2, matches_pb2, operations_pb2
 from tests.api.calling import Arena, refused
 

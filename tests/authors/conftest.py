@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from arena.accounts import Scope
 from arena.check import CheckOptions
-from arena.pipeline import Pipeline, PipelineOptions
-from arena.queue.connection import connect
-from arena.shipped_bots import shipped_bot
-from arena.trial import TrialOptions, ValidationPlan
-from arena.worker import Worker, WorkerOptions
+from arena.db.connection import connect
+from arena.owners.tokens import Scope
+from arena.pipeline.pipeline import Pipeline, PipelineOptions
+from arena.pipeline.trial import TrialOptions, ValidationPlan
+from arena.sample_bots import shipped_bot
+from arena.worker.worker import Worker, WorkerOptions
 from referee.clock import TimeControl
-from referee.match.sandbox import PlainSandbox
+from referee.sandbox.sandbox import PlainSandbox
 from tests.api.calling import HOST, make_backend, start
 from tests.redis_server import BINARIES, RedisServer
 from tests.sample_bots.playing import NeverLate

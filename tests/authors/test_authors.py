@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena import replay_files
+from arena.matches import replay_file as replay_files
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena import replay_files
-from arena.archive import Archive
-from arena.match_files import store
-from arena.match_log import MatchLog
-from arena.process_log import ProcessLog
+from arena.archive.archive import Archive
+from arena.matches import replay_file as replay_files
+from arena.matches.log import MatchLog
+from arena.matches.process_log import ProcessLog
 from arena.queue.models import MatchSpec
+from arena.worker.artifacts import store
 from referee.games import parse_ruleset
 from referee.games.replay import Replay, ReplayGame, TurnTimes
 from referee.games.ruling import entrants_left, rule_on
 from referee.match.boards import make_board, rotation_count, seating
 from referee.match.chair import ProcessRecord
-from referee.match.process import ExitReport
 from referee.match.runner import MatchResult
 from referee.outcome import Forfeit, ForfeitReason, Termination
+from referee.sandbox.process import ExitReport
 
 if TYPE_CHECKING:
     from pathlib import Path

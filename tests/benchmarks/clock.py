@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 
 import uvloop
 
+from referee.bot_folder import BotFolder, load_bot_folder
 from referee.clock import TimeControl
 from referee.games import parse_ruleset
-from referee.match.bot_folder import BotFolder, load_bot_folder
 from referee.match.runner import MatchPlan, Referee
-from referee.match.sandbox import PlainSandbox
 from referee.match.settings import TableSettings
+from referee.sandbox.sandbox import PlainSandbox
 
 if TYPE_CHECKING:
     from referee.games.replay import TurnTimes

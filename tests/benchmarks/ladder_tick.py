@@ -8,8 +8,8 @@ import random
 import statistics
 import time
 
-from arena.competitions.candidates import Candidate
-from arena.competitions.matchmaking import Pool
+from arena.scheduler.candidates import Candidate
+from arena.scheduler.pairing import Pool
 
 DECISIONS = 500
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from arena.queue.connection import connect
+from arena.db.connection import connect
 from arena.queue.ladder import Ladder
 from arena.queue.match_queue import MatchQueue
 from arena.queue.models import Lease, MatchResult, MatchSpec

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import uvloop
 
+from referee.bot_folder import load_bot_folder
 from referee.clock import TimeControl
 from referee.games import parse_ruleset
-from referee.match.bot_folder import load_bot_folder
 from referee.match.runner import MatchPlan, Referee
-from referee.match.sandbox import PlainSandbox
-from referee.match.selftest import detect_sandbox
 from referee.match.table import TableSettings
+from referee.sandbox.sandbox import PlainSandbox
+from referee.sandbox.selftest import detect_sandbox
 
 if TYPE_CHECKING:
-    from referee.match.sandbox import Sandbox
+    from referee.sandbox.sandbox import Sandbox
 
 BOTS = Path(__file__).parents[2] / "sample_bots"
 ROUNDS = 15

@@ -23,19 +23,19 @@ from typing import TYPE_CHECKING, Any
 
 import uvloop
 
-from arena import replay_files
 from arena.cli.bot import add_bot
 from arena.cli.connection import Arena, opened, settings_of
-from arena.embedded import EmbeddedServer
+from arena.db.embedded import EmbeddedServer
+from arena.matches import replay_file as replay_files
 from arena.queue.models import MatchSpec
+from referee.bot_folder import load_bot_folder
 from referee.clock import TimeControl
 from referee.games import parse_ruleset
 from referee.games.random_streams import board_seed
 from referee.match.boards import rotation_count
-from referee.match.bot_folder import load_bot_folder
 from referee.match.runner import MatchPlan, Referee
-from referee.match.sandbox import PlainSandbox
 from referee.match.settings import TableSettings
+from referee.sandbox.sandbox import PlainSandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ import time
 
 import structlog
 
-from arena.queue.connection import connect
+from arena.db.connection import connect
 from tests.competition_service.hall import Hall
 from tests.competition_service.sharing import Rivals, Shared, share
 from tests.redis_server import BINARIES, RedisServer

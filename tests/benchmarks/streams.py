@@ -20,12 +20,12 @@ from typing import Any
 import grpc
 import uvloop
 
+from referee.bot_folder import load_bot_folder
 from referee.clock import TimeControl
 from referee.games import parse_ruleset
-from referee.match.bot_folder import load_bot_folder
 from referee.match.runner import MatchPlan, Referee
-from referee.match.sandbox import PlainSandbox
 from referee.match.table import TableSettings
+from referee.sandbox.sandbox import PlainSandbox
 
 BOT = Path(__file__).parents[2] / "sample_bots" / "first_legal"
 TURN_BYTES = 220

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from redis.exceptions import RedisError
 
-from arena.embedded import EmbeddedServer
+from arena.db.connection import connect
+from arena.db.embedded import EmbeddedServer
 from arena.queue import rebuild
-from arena.queue.connection import connect
 from arena.queue.queues import Queues
 from tests.chaos.full_disk import disks
 from tests.redis_server import BINARIES, RedisServer

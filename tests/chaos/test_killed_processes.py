@@ -11,8 +11,8 @@ import pytest
 import redis as blocking
 from prometheus_client.parser import text_string_to_metric_families
 
+from arena.db.scripts import source
 from arena.queue.queues import Queues
-from arena.queue.scripts import source
 from tests.redis_server import RedisServer
 from tests.service_kit import Service, assert_sound, eventually, played, results_of, scrape
 

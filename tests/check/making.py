@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from arena.check import CheckOptions, CheckReport, check_folder
-from arena.shipped_bots import shipped_bot
+from arena.sample_bots import shipped_bot
 from referee.clock import TimeControl
 from referee.match.runner import Referee
-from referee.match.sandbox import PlainSandbox, Sandbox
+from referee.sandbox.sandbox import PlainSandbox, Sandbox
 from tests.sample_bots.playing import NeverLate
 
 QUICK = CheckOptions(control=TimeControl.parse("1+0.05"), start_limit=40)

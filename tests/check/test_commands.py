@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.shipped_bots import shipped_bot
+from arena.sample_bots import shipped_bot
 from tests.check.making import HONEST, bot_folder, faulty
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from arena import replay_files
+from arena.matches import replay_file as replay_files
 from referee.clock import SeatClock, TimeControl
 from referee.errors import InputError
 from referee.match.stored_turn import history, stored_turn

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from arena import replay_files
+from arena.matches import replay_file as replay_files
 from referee.games.replay import without_times
 
 ROOT = Path(__file__).parents[2]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena import replay_files
 from arena.cli import build
 from arena.errors import InputError as ArenaInputError
+from arena.matches import replay_file as replay_files
 from referee.errors import InputError as RefereeInputError
 from referee.games.replay import dump
 from tests.sample_bots.playing import play

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from arena import competition_annulment
-from arena.competition_records import CompetitionRecord
-from arena.competition_report import reports
-from arena.competition_results import CompetitionResult
-from arena.competitions.model import Format
+from arena.competitions import annulment as competition_annulment
+from arena.competitions.records import CompetitionRecord
+from arena.competitions.report import reports
+from arena.competitions.results import CompetitionResult
+from arena.formats.model import Format
 from arena.queue.entries import Annulled, LoggedResult
 from arena.queue.models import Lease, MatchSpec
 from arena.queue.retention import whole_log

@@ -19,16 +19,16 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from arena import competition_entry
-from arena.competition_records import CompetitionRecord, CompetitionRules, CompetitionState
-from arena.competition_runner import CompetitionRunner
-from arena.competition_store import CompetitionStore
-from arena.competitions.model import Format, Options
-from arena.queue.leadership import Leadership
+from arena.bots.registry import BotState, Store
+from arena.competitions import entry as competition_entry
+from arena.competitions.records import CompetitionRecord, CompetitionRules, CompetitionState
+from arena.competitions.runner import CompetitionRunner
+from arena.competitions.store import CompetitionStore
+from arena.formats.model import Format, Options
 from arena.queue.models import Lease, Luck, MatchResult, MatchSpec
 from arena.queue.queues import Queues
 from arena.ratings.elo import scores_from_places
-from arena.store import BotState, Store
+from arena.scheduler.leadership import Leadership
 from referee.games import parse_ruleset
 from referee.outcome import Termination
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import comb
 
-from arena.competition_records import CompetitionRecord, CompetitionState
-from arena.competitions.model import Format
+from arena.competitions.records import CompetitionRecord, CompetitionState
+from arena.formats.model import Format
 from arena.metrics import Metrics
 from arena.queue.models import MatchSpec
-from arena.scheduler import FLOW, LadderPlan, Scheduler, SchedulerOptions
+from arena.scheduler.scheduler import FLOW, LadderPlan, Scheduler, SchedulerOptions
 from tests.competition_service.hall import Hall
 
 RULESET = "quasenbo"

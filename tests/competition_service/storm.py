@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from arena import competition_entry
 from arena.cli.bot import HOUSE, add_bot
 from arena.cli.competition import look
+from arena.cli.competition_documents import competition_document
 from arena.cli.connection import Arena, opened
-from arena.competition_documents import competition_document
-from arena.competition_records import CompetitionRules, CompetitionState, Seeding
-from arena.competition_store import CompetitionStore
-from arena.competitions.model import Format, Options
+from arena.competitions import entry as competition_entry
+from arena.competitions.records import CompetitionRules, CompetitionState, Seeding
+from arena.competitions.store import CompetitionStore
 from arena.config import load
 from arena.errors import PreconditionError
-from arena.scheduler import FLOW
+from arena.formats.model import Format, Options
+from arena.scheduler.scheduler import FLOW
 from referee.games import parse_ruleset
 from tests.competition_service.hall import SEED
 from tests.redis_server import BINARIES, RedisServer

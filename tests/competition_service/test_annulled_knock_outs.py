@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from arena.competition_records import CompetitionState
-from arena.competitions.model import Format
+from arena.competitions.records import CompetitionState
 from arena.errors import PreconditionError
+from arena.formats.model import Format
 from arena.queue.models import Committed, MatchSpec, Phase
 from tests.competition_service.annulling import (
     EIGHT,

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from arena.competition_documents import competition_document
-from arena.competition_records import CompetitionState, planned_id
-from arena.competition_report import reports
-from arena.competitions.model import Format
+from arena.cli.competition_documents import competition_document
+from arena.competitions.records import CompetitionState, planned_id
+from arena.competitions.report import reports
 from arena.errors import PreconditionError
+from arena.formats.model import Format
 from arena.queue import rebuild
 from tests.competition_service.annulling import (
     EIGHT,

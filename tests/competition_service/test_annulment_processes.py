@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from arena.competitions.model import Format
+from arena.formats.model import Format
 from tests.competition_service.hall import Hall
 from tests.service_kit import Service, results_of
 

@@ -12,10 +12,10 @@ import pytest
 import pytest_asyncio
 from redis.asyncio import Redis
 
-from arena.accounts import Scope
-from arena.competitions.model import Format
-from arena.ladder_strengths import LadderStrengths
-from arena.strengths import Strength
+from arena.formats.model import Format
+from arena.owners.tokens import Scope
+from arena.queue.board_scores import Strength
+from arena.queue.strengths import LadderStrengths
 from arena.v1 import competitions_pb2 as pb
 from arena.v1 import ladders_pb2, operations_pb2
 from arena.v1.arena_pb2_grpc import ArenaServiceStub

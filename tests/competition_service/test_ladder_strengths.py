@@ -3,11 +3,11 @@
 import pytest
 from redis.asyncio import Redis
 
-from arena.ladder_strengths import LadderStrengths, published
 from arena.queue import rebuild
+from arena.queue.board_scores import board_scores
 from arena.queue.entries import LoggedResult
+from arena.queue.strengths import LadderStrengths, published
 from arena.ratings.bradley_terry import ScoredSet, fit
-from arena.strengths import board_scores
 from tests.competition_service.hall import Hall
 from tests.queue.making import make_spec
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from arena.competition_entry import create_started
-from arena.competition_records import CompetitionRules, CompetitionState
-from arena.competitions.model import Format, Options
+from arena.bots.registry import BotState
+from arena.competitions.entry import create_started
+from arena.competitions.league_entry import found
+from arena.competitions.leagues import AT_ONCE, LeagueRules, LeagueStore, next_start
+from arena.competitions.records import CompetitionRules, CompetitionState
 from arena.errors import ArenaError, InputError, PreconditionError
-from arena.league_entry import found
-from arena.leagues import AT_ONCE, LeagueRules, LeagueStore, next_start
-from arena.store import BotState
+from arena.formats.model import Format, Options
 from tests.competition_service.hall import SEED, Hall
 
 pytestmark = pytest.mark.redis

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from arena.competitions.model import Format
+from arena.formats.model import Format
 from tests.competition_service.storm import RULESETS, Case, House, Storm, Tournament
 from tests.service_kit import eventually
 

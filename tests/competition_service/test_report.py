@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from arena.cli.bracket import bracket
+from arena.cli.competition_documents import COLUMNS, row_document, standings_csv
 from arena.cli.standings import cross_table, footnotes, standings_table
-from arena.competition_documents import COLUMNS, row_document, standings_csv
-from arena.competition_forecast import Measurements, forecast
-from arena.competition_report import report
-from arena.competition_results import CompetitionResult
-from arena.competitions import schedule
-from arena.competitions.model import Competition, Format, Options, PlannedMatch
+from arena.competitions.forecast import Measurements, forecast
+from arena.competitions.report import report
+from arena.competitions.results import CompetitionResult
+from arena.formats import schedule
+from arena.formats.model import Competition, Format, Options, PlannedMatch
 from arena.queue.models import Forfeits, Luck, MatchSpec
 from referee.outcome import ForfeitReason
 from tests.competition_service.hall import outcome

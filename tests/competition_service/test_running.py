@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from arena.competition_records import CompetitionState
-from arena.competition_report import reports
-from arena.competition_store import StaleEpochError
-from arena.competitions.model import Format
-from arena.store import BotState
-from arena.webhooks import Webhooks
+from arena.bots.registry import BotState
+from arena.competitions.records import CompetitionState
+from arena.competitions.report import reports
+from arena.competitions.store import StaleEpochError
+from arena.formats.model import Format
+from arena.webhooks.outbox import Webhooks
 from tests.competition_service.hall import SEED, Hall
 
 pytestmark = pytest.mark.redis

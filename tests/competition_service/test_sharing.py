@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.competition_records import CompetitionState
-from arena.competitions.model import Format
+from arena.competitions.records import CompetitionState
+from arena.formats.model import Format
 from arena.queue.retention import archive_old
 from tests.competition_service.hall import Hall
 from tests.competition_service.sharing import Rivals, share

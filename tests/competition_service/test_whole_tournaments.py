@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.competitions.model import Format
+from arena.formats.model import Format
 from tests.competition_service.whole import SIXTEEN, Whole, four, play
 
 pytestmark = [pytest.mark.redis, pytest.mark.slow]

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from arena.competitions.model import Format
+from arena.formats.model import Format
 from referee.games import parse_ruleset
 from referee.match.boards import rotation_count
 

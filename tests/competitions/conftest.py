@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from arena.competitions.model import (
+from arena.formats.model import (
     TIED,
     WON,
     Competition,
@@ -15,7 +15,7 @@ from arena.competitions.model import (
     PlayedMatch,
     Step,
 )
-from arena.competitions.schedule import next_matches
+from arena.formats.schedule import next_matches
 
 Judge = Callable[[PlannedMatch], PlayedMatch]
 

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from arena.competitions import elimination
-from arena.competitions.model import Format, PlannedMatch, Step
-from arena.competitions.schedule import next_matches
+from arena.formats import elimination
+from arena.formats.model import Format, PlannedMatch, Step
+from arena.formats.schedule import next_matches
 
 SINGLE, DOUBLE = Format.SINGLE_ELIMINATION, Format.DOUBLE_ELIMINATION
 

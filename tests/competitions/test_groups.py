@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from arena.competitions import groups
-from arena.competitions.model import Format
-from arena.competitions.schedule import next_matches
+from arena.formats import groups
+from arena.formats.model import Format
+from arena.formats.schedule import next_matches
 
 
 def test_groups_are_dealt_in_serpentines(playground: Any) -> None:

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.competitions import league
-from arena.competitions.model import Options
-from arena.competitions.schedule import next_matches
 from arena.errors import InputError
+from arena.formats import league
+from arena.formats.model import Options
+from arena.formats.schedule import next_matches
 
 
 def named(n: int) -> list[str]:

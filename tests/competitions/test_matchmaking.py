@@ -3,8 +3,8 @@ from collections import Counter
 
 import pytest
 
-from arena.competitions.candidates import Candidate, information, value
-from arena.competitions.matchmaking import PLACEMENT_MATCHES, Decision, Pool
+from arena.scheduler.candidates import Candidate, information, value
+from arena.scheduler.pairing import PLACEMENT_MATCHES, Decision, Pool
 
 
 def seed(number: int) -> bytes:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.competitions import round_robin
 from arena.errors import InputError
+from arena.formats import round_robin
 
 
 def test_six_are_bergers_table() -> None:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from arena.competitions.model import Competition, Format, Options, PlannedMatch, PlayedMatch
-from arena.competitions.schedule import next_matches
 from arena.errors import InputError
+from arena.formats.model import Competition, Format, Options, PlannedMatch, PlayedMatch
+from arena.formats.schedule import next_matches
 
 CASES = [
     (Format.ROUND_ROBIN, 7, {"cycles": 2}),

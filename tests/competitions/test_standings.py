@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.competitions.model import TIED, WON, Plan, PlannedMatch, PlayedMatch
-from arena.competitions.standings import standings
+from arena.formats.model import TIED, WON, Plan, PlannedMatch, PlayedMatch
+from arena.formats.standings import standings
 
 
 def played(*results: tuple[str, str, int]) -> tuple[Plan, dict[str, PlayedMatch]]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from arena.competitions.model import Format, PlannedMatch, PlayedMatch
-from arena.competitions.schedule import next_matches
+from arena.formats.model import Format, PlannedMatch, PlayedMatch
+from arena.formats.schedule import next_matches
 
 
 def meetings(planned: tuple[PlannedMatch, ...]) -> Counter[frozenset[str]]:

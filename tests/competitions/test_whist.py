@@ -4,8 +4,8 @@ from itertools import combinations
 
 import pytest
 
-from arena.competitions import whist
 from arena.errors import InputError
+from arena.formats import whist
 
 SIZES = [*range(4, 26), 29, 30, 37, 41, 49]
 WHIST_SIZES = [n for n in SIZES if whist.is_exact(n) and n not in {6, 7}]

@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from arena.archive import Archive
+from arena.archive.archive import Archive
+from arena.bots.registry import Added, BotState, Store, Version, VersionState
+from arena.bots.versions import Submissions, Trials
 from arena.check import CheckOptions
-from arena.pipeline import Pipeline, PipelineOptions
+from arena.pipeline.pipeline import Pipeline, PipelineOptions
+from arena.pipeline.trial import TrialOptions, ValidationPlan
 from arena.queue.queues import Queues
-from arena.store import Added, BotState, Store, Version, VersionState
-from arena.trial import TrialOptions, ValidationPlan
 from arena.uploads import pack_folder
-from arena.versions import Submissions, Trials
-from arena.webhooks import Webhooks
+from arena.webhooks.outbox import Webhooks
+from referee.bot_folder import load_bot_folder
 from referee.clock import TimeControl
-from referee.match.bot_folder import load_bot_folder
-from referee.match.sandbox import PlainSandbox, Sandbox
+from referee.sandbox.sandbox import PlainSandbox, Sandbox
 from tests.check.making import HONEST, bot_folder
 from tests.sample_bots.playing import NeverLate
 

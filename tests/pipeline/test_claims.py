@@ -7,12 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from arena.events import verdict_event
-from arena.housekeeping import sweep_bots
-from arena.store import VersionState
+from arena.bots.registry import VersionState
+from arena.bots.versions import Claim, Verdict, VersionStep
+from arena.scheduler.housekeeping import sweep_bots
 from arena.uploads import pack_folder
 from arena.uploads.reasons import OURS
-from arena.versions import Claim, Verdict, VersionStep
+from arena.webhooks.events import verdict_event
 from tests.check.making import HONEST
 from tests.pipeline.line import Line
 

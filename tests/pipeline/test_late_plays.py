@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from arena.archive import Archive
+from arena.archive.archive import Archive
 from arena.metrics import Metrics
 from arena.queue.models import Committed, Lease
-from arena.worker import Worker, WorkerOptions
-from referee.match.sandbox import PlainSandbox
+from arena.worker.worker import Worker, WorkerOptions
+from referee.sandbox.sandbox import PlainSandbox
 from tests.pipeline.line import Line
 from tests.queue.making import enqueue, make_result, make_spec, take
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from arena.bots.registry import BotState, VersionState
 from arena.errors import InputError, NotFoundError, PreconditionError
-from arena.store import BotState, VersionState
 from arena.uploads import UploadRefusedError, pack_folder
 from arena.uploads.reasons import OURS
-from referee.match.sandbox import PlainSandbox
+from referee.sandbox.sandbox import PlainSandbox
 from tests.check.making import HONEST, acting
 from tests.pipeline.line import TRIAL, Line
 

@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from arena import replay_files, suspension
+from arena.bots.registry import BotState, VersionState
 from arena.errors import PreconditionError
+from arena.matches import replay_file as replay_files
+from arena.pipeline import suspension
+from arena.pipeline.suspension import Follower, ended
 from arena.queue.entries import LogEntry, LoggedResult
 from arena.queue.models import Forfeits, MatchResult
-from arena.store import BotState, VersionState
-from arena.suspension import Follower, ended
 from referee.outcome import ForfeitReason, Termination
 from tests.check.making import HONEST
 from tests.pipeline.line import Line

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from arena.bots.registry import VersionState
 from arena.metrics import Metrics
 from arena.queue.models import Phase
-from arena.store import VersionState
-from arena.worker import Worker, WorkerOptions
-from referee.match.sandbox import PlainSandbox, Sandbox
-from referee.match.selftest import detect_sandbox
+from arena.worker.worker import Worker, WorkerOptions
+from referee.sandbox.sandbox import PlainSandbox, Sandbox
+from referee.sandbox.selftest import detect_sandbox
 from tests.check.making import HONEST, acting
 from tests.pipeline.line import TRIAL, Line
 from tests.queue.making import enqueue, make_spec

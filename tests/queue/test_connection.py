@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from redis.asyncio.connection import AbstractConnection
 
-from arena.queue.connection import connect
+from arena.db.connection import connect
 from tests.redis_server import RedisServer
 
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from arena.archive import Archive
+from arena.archive.archive import Archive
+from arena.bots.registry import Store
 from arena.metrics import Metrics
 from arena.queue.match_queue import MatchQueue
 from arena.queue.models import Lease, Phase, RetryPolicy
 from arena.queue.queues import Queues
-from arena.scheduler import LadderPlan, Scheduler, SchedulerOptions
-from arena.store import Store
-from arena.worker import Worker, WorkerOptions
-from referee.match.bot_folder import load_bot_folder
-from referee.match.sandbox import PlainSandbox
+from arena.scheduler.scheduler import LadderPlan, Scheduler, SchedulerOptions
+from arena.worker.worker import Worker, WorkerOptions
+from referee.bot_folder import load_bot_folder
+from referee.sandbox.sandbox import PlainSandbox
 from tests.queue.making import RULESET, enqueue, make_spec, take
 from tests.service_kit import eventually
 

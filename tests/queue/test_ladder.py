@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from arena.db.scripts import library
 from arena.queue.entries import Entered
 from arena.queue.ladder import Ladder
 from arena.queue.match_queue import MatchQueue
 from arena.queue.models import Forfeits, Standing
-from arena.queue.scripts import library
 from arena.ratings import elo
 from referee.outcome import ForfeitReason, Termination
 from tests.queue.making import (

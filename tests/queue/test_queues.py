@@ -10,13 +10,13 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as LostConnectionError
 
 import arena.queue
+from arena.db.connection import connect
+from arena.db.keys import LADDER_KEYS
+from arena.db.scripts import source
 from arena.errors import ArenaError, InputError
-from arena.queue.connection import connect
-from arena.queue.keys import LADDER_KEYS
-from arena.queue.leadership import Leadership
 from arena.queue.models import Enqueued
 from arena.queue.queues import Queues
-from arena.queue.scripts import source
+from arena.scheduler.leadership import Leadership
 from tests.queue.making import LONG, enqueue, make_spec
 
 pytestmark = pytest.mark.redis

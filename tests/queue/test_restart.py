@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from redis.exceptions import RedisError
 
-from arena.queue.connection import connect
+from arena.db.connection import connect
 from arena.queue.ladder import Ladder
 from arena.queue.match_queue import MatchQueue
 from arena.queue.models import Committed, Lease, Renewed, RetryPolicy

@@ -9,13 +9,13 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from referee.bot_folder import BotFolder, load_bot_folder
 from referee.clock import TimeControl
 from referee.games import Game, parse_ruleset
 from referee.match.boards import rotation_count
-from referee.match.bot_folder import BotFolder, load_bot_folder
 from referee.match.runner import MatchPlan, MatchResult, Referee
-from referee.match.sandbox import PlainSandbox, Sandbox
 from referee.match.settings import TableSettings
+from referee.sandbox.sandbox import PlainSandbox, Sandbox
 from tests.referee.scripted import NeverLate
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from referee.bot_folder import load_bot_folder
 from referee.errors import InvalidBotError
-from referee.match.bot_folder import load_bot_folder
-from referee.match.runtimes import Runtimes
+from referee.sandbox.runtimes import Runtimes
 
 GOOD = 'name = "my_bot"\nrulesets = ["quasenbo"]\ncommand = ["python", "bot.py"]\n'
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from google.protobuf import descriptor_pb2
 
-from referee.match.bot_folder import load_bot_folder
+from referee.bot_folder import load_bot_folder
 from referee.v1 import referee_pb2 as pb
 from tests.referee.real_bots import FIRST, forfeits, make_plan, play, write_bot
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from referee.match import folder_use
+from referee.sandbox import folder_use
 
 
 def test_a_file_that_goes_meanwhile_hides_no_other(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from referee.match.bot_folder import BotFolder, load_bot_folder
+from referee.bot_folder import BotFolder, load_bot_folder
 from referee.outcome import ForfeitReason
 from referee.sdk.jsonl import LINE_LIMIT, lines_of
 from referee.v1 import referee_pb2 as pb

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.match.output import HEAD_BYTES, TAIL_BYTES, OutputRing
+from referee.sandbox.output import HEAD_BYTES, TAIL_BYTES, OutputRing
 from referee.sdk.marks import Marks, by_turn
 
 if TYPE_CHECKING:

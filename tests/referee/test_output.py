@@ -9,7 +9,7 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from referee.match.output import HEAD_BYTES, TAIL_BYTES, OutputPipe, OutputRing
+from referee.sandbox.output import HEAD_BYTES, TAIL_BYTES, OutputPipe, OutputRing
 
 
 @settings(deadline=None)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from referee.errors import InvalidBotError
-from referee.match.confined import run_in_sandbox
-from referee.match.process import BotProcess, ExitReport
-from referee.match.sandbox import BotCommand, Launch, PlainSandbox
+from referee.sandbox.process import BotProcess, ExitReport
+from referee.sandbox.run import run_in_sandbox
+from referee.sandbox.sandbox import BotCommand, Launch, PlainSandbox
 from tests.referee.real_bots import all_ended, appears, descriptors, zombies
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from referee.match import scratch as scratch_folders
-from referee.match.scratch import LOCK, Scratch, sweep
-from referee.match.selftest import _scene
+from referee.sandbox import scratch as scratch_folders
+from referee.sandbox.scratch import LOCK, Scratch, sweep
+from referee.sandbox.selftest import _scene
 
 HOLD = """
-from referee.match.scratch import Scratch
+from referee.sandbox.scratch import Scratch
 print(Scratch("table").path, Scratch("build", readable=True).path, sep="\\n", flush=True)
 input()
 """

@@ -17,7 +17,7 @@ from referee.games.quasenbo import QuasenboState
 from referee.games.replay import ReplayGame
 from referee.match.health import LagMonitor
 from referee.match.runner import Referee
-from referee.match.sandbox import BotCommand, Launch, PlainSandbox
+from referee.sandbox.sandbox import BotCommand, Launch, PlainSandbox
 from tests.referee.real_bots import (
     FIRST,
     all_ended,

@@ -7,15 +7,15 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from referee.bot_folder import load_bot_folder
 from referee.clock import TimeControl
 from referee.games import parse_ruleset
 from referee.match.boards import rotation_count
-from referee.match.bot_folder import load_bot_folder
 from referee.match.health import LagMonitor
 from referee.match.runner import MatchPlan, MatchResult, Referee
-from referee.match.sandbox import PlainSandbox
 from referee.match.table import TableSettings
 from referee.outcome import Forfeit
+from referee.sandbox.sandbox import PlainSandbox
 
 SAMPLE_BOTS = Path(__file__).resolve().parents[2] / "sample_bots"
 

@@ -11,9 +11,9 @@ from typing import Self
 import psutil
 import pytest
 
-from referee.match.process import GRACE
 from referee.match.runner import MatchResult
 from referee.outcome import ForfeitReason
+from referee.sandbox.process import GRACE
 from tests.sample_bots.playing import SAMPLE_BOTS, forfeits, make_faulty, play, processes_left
 
 R = ForfeitReason

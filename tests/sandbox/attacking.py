@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from referee.bot_folder import BotFolder, load_bot_folder
 from referee.clock import TimeControl
 from referee.games import parse_ruleset
-from referee.match.bot_folder import BotFolder, load_bot_folder
 from referee.match.health import LagMonitor
-from referee.match.limits import Limits
 from referee.match.runner import MatchPlan, MatchResult, Referee
 from referee.match.settings import TableSettings
+from referee.sandbox.limits import Limits
 
 if TYPE_CHECKING:
     from referee.match.chair import ProcessRecord
-    from referee.match.sandbox import Sandbox
     from referee.outcome import ForfeitReason
+    from referee.sandbox.sandbox import Sandbox
 
 ATTACKER, HONEST = 0, 1
 BOARDS = 3

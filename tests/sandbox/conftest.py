@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from referee.match.bubblewrap import BubblewrapSandbox, SandboxSettings
+from referee.sandbox.bubblewrap import BubblewrapSandbox, SandboxSettings
 from tests.sandbox.attacking import SMALL
 
 

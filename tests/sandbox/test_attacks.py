@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from referee.match.bubblewrap import BubblewrapSandbox
-from referee.match.runtimes import python_runtime
-from referee.match.system_calls import NUMBERS
-from referee.match.walls import TMP
 from referee.outcome import ForfeitReason
+from referee.sandbox.bubblewrap import BubblewrapSandbox
+from referee.sandbox.bwrap_arguments import TMP
+from referee.sandbox.runtimes import python_runtime
+from referee.sandbox.system_calls import NUMBERS
 from tests.sandbox.attacking import SMALL, attack
 
 R = ForfeitReason

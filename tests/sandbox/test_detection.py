@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from referee.errors import InvalidBotError, SandboxUnavailableError
-from referee.match import bubblewrap, runtimes
-from referee.match.bubblewrap import BubblewrapSandbox, SandboxSettings
-from referee.match.cgroup import CgroupV1, CgroupV2, find_cgroups
-from referee.match.limits import Limits
-from referee.match.sandbox import BotCommand, Launch, PlainSandbox
-from referee.match.selftest import detect_sandbox, lean_against
+from referee.sandbox import bubblewrap, runtimes
+from referee.sandbox.bubblewrap import BubblewrapSandbox, SandboxSettings
+from referee.sandbox.cgroup import CgroupV1, CgroupV2, find_cgroups
+from referee.sandbox.limits import Limits
+from referee.sandbox.sandbox import BotCommand, Launch, PlainSandbox
+from referee.sandbox.selftest import detect_sandbox, lean_against
 from tests.sandbox.attacking import SMALL, write_bot
 
 

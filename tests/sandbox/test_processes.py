@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 from referee.errors import InvalidBotError
-from referee.match.bubblewrap import BubblewrapSandbox
-from referee.match.confined import RunReport, run_in_sandbox
-from referee.match.limits import Limits
-from referee.match.process import BotProcess
-from referee.match.sandbox import BotCommand, PlainSandbox, Sandbox
-from referee.match.walls import TMP
+from referee.sandbox.bubblewrap import BubblewrapSandbox
+from referee.sandbox.bwrap_arguments import TMP
+from referee.sandbox.limits import Limits
+from referee.sandbox.process import BotProcess
+from referee.sandbox.run import RunReport, run_in_sandbox
+from referee.sandbox.sandbox import BotCommand, PlainSandbox, Sandbox
 from tests.sandbox.attacking import SMALL, left, play, running, write_bot
 
 HIDES = ("import os\nos.mkdir('x', 0o300); open('x/y', 'w').close()", "cannot be read")
@@ -184,9 +184,9 @@ async def test_processes_are_counted(sandbox: BubblewrapSandbox, folder: Path) -
 _ARENA = """
 import asyncio, json, sys
 from pathlib import Path
-from referee.match.bubblewrap import BubblewrapSandbox
-from referee.match.process import BotProcess
-from referee.match.sandbox import BotCommand
+from referee.sandbox.bubblewrap import BubblewrapSandbox
+from referee.sandbox.process import BotProcess
+from referee.sandbox.sandbox import BotCommand
 
 async def main():
     command = BotCommand(("python", "-c", sys.argv[2], sys.argv[3]), Path(sys.argv[1]))

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from referee.match.seccomp import _REFUSED
+from referee.sandbox.seccomp import _REFUSED
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy" / "sandbox"
 BUILDERS = {"clone", "unshare", "mount", "umount2", "pivot_root", "sethostname"}

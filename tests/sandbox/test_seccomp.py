@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from referee.errors import SandboxUnavailableError
-from referee.match.bubblewrap import BubblewrapSandbox
-from referee.match.confined import run_in_sandbox
-from referee.match.sandbox import BotCommand
-from referee.match.seccomp import _ABSENT, _REFUSED, seccomp_filter
-from referee.match.system_calls import NUMBERS
+from referee.sandbox.bubblewrap import BubblewrapSandbox
+from referee.sandbox.run import run_in_sandbox
+from referee.sandbox.sandbox import BotCommand
+from referee.sandbox.seccomp import _ABSENT, _REFUSED, seccomp_filter
+from referee.sandbox.system_calls import NUMBERS
 
 COLUMN = {"x86_64": 0, "aarch64": 1}
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}

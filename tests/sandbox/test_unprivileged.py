@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import referee
-from referee.match.runtimes import python_runtime
-from referee.match.walls import TMP
+from referee.sandbox.bwrap_arguments import TMP
+from referee.sandbox.runtimes import python_runtime
 
 USER = "63999"
 ROOT = Path(referee.__file__).parents[1]

@@ -5,13 +5,13 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as LostConnectionError
 
-from arena.archive import Archive
-from arena.ladder_pool import LadderPool, Roster
-from arena.ladder_strengths import LadderStrengths, published
+from arena.archive.archive import Archive
+from arena.bots.registry import BotState, Store
 from arena.queue import rebuild
 from arena.queue.queues import Queues
-from arena.store import BotState, Store
-from referee.match.bot_folder import load_bot_folder
+from arena.queue.strengths import LadderStrengths, published
+from arena.scheduler.pool import LadderPool, Roster
+from referee.bot_folder import load_bot_folder
 from tests.queue.making import play
 from tests.service_kit import make_bot
 

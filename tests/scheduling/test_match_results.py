@@ -1,7 +1,7 @@
 import pytest
 
-from arena.match_results import match_result
 from arena.queue.models import Forfeits
+from arena.worker.result import match_result
 from referee.games.replay import Replay, ReplayGame
 from referee.outcome import Forfeit, ForfeitReason, Outcome, Termination
 

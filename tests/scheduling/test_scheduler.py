@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from arena.archive import Archive
+from arena.archive.archive import Archive
+from arena.bots.registry import Store
+from arena.db.presence import Announcement, Workers
 from arena.metrics import Metrics
 from arena.queue.models import MatchSpec
 from arena.queue.queues import Queues
-from arena.queue.workers import Announcement, Workers
-from arena.scheduler import LadderPlan, Scheduler, SchedulerOptions
-from arena.store import Store
-from referee.match.bot_folder import load_bot_folder
+from arena.scheduler.scheduler import LadderPlan, Scheduler, SchedulerOptions
+from referee.bot_folder import load_bot_folder
 from tests.service_kit import eventually, make_bot
 
 pytestmark = pytest.mark.redis

@@ -8,7 +8,7 @@ import sys
 
 WRITER = """
 import structlog
-from arena.processes import set_up_log
+from arena.processes.lifecycle import set_up_log
 set_up_log()
 for number in range(3):
     structlog.get_logger().info("counted", number=number)

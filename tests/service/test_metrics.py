@@ -16,8 +16,8 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
+from arena.matches.replay_file import unpack
 from arena.metrics import Metrics
-from arena.replay_files import unpack
 from tests.metric_names import METRICS
 from tests.service_kit import Service, eventually, played, results_of, scrape
 

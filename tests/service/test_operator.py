@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.competitions.model import Format
+from arena.formats.model import Format
 from tests.competition_service.hall import Hall
 from tests.service_kit import Service, eventually, make_bot, played
 

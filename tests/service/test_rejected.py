@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from arena.store import Store
+from arena.bots.registry import Store
+from arena.bots.versions import Submissions
 from arena.uploads import pack_folder
-from arena.versions import Submissions
-from referee.match.bot_folder import load_bot_folder
+from referee.bot_folder import load_bot_folder
 from tests.service_kit import Service, eventually, make_bot
 
 pytestmark = pytest.mark.redis

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from arena.processes import PARENT
+from arena.processes.lifecycle import PARENT
 from tests.service_kit import Service, eventually
 
 pytestmark = pytest.mark.redis

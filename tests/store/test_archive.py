@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from arena.archive import Archive, Usage, slug
+from arena.archive.archive import Archive, Usage, slug
 from arena.errors import ArenaError, InputError, NotFoundError
 from arena.queue.ladder import Ladder
 from arena.queue.retention import archive_old, whole_log

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from arena.archive import Archive
-from arena.bot_cache import BotCache
+from arena.archive.archive import Archive
+from arena.archive.bot_cache import BotCache
 from arena.config import Settings
-from arena.housekeeping import trim_cache
+from arena.scheduler.housekeeping import trim_cache
 
 LONG_AGO = 2 * 3600
 BOT_BYTES = 100_000

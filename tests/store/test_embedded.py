@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from arena.embedded import EmbeddedServer, find_binary
+from arena.db.connection import connect
+from arena.db.embedded import EmbeddedServer, find_binary
 from arena.errors import ArenaError, InputError
-from arena.queue.connection import connect
 
 pytestmark = pytest.mark.redis
 
 SUPERVISOR = """
 import sys, time
 from pathlib import Path
-from arena.embedded import EmbeddedServer
+from arena.db.embedded import EmbeddedServer
 EmbeddedServer(Path(sys.argv[1])).start()
 print("up", flush=True)
 time.sleep(60)

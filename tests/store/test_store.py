@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from arena.archive import Archive
+from arena.archive.archive import Archive
+from arena.bots.registry import BotState, Store
 from arena.errors import InputError, NotFoundError, PreconditionError
-from arena.store import BotState, Store
+from referee.bot_folder import load_bot_folder
 from referee.errors import InvalidBotError
-from referee.match.bot_folder import load_bot_folder
 
 pytestmark = pytest.mark.redis
 

@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from arena.delivery import Courier, DeliveryOptions, UndeliveredError, post
 from arena.errors import InputError
-from arena.events import MOST_EVENTS, Event, EventKind, competition_event
-from arena.webhooks import (
+from arena.webhooks.courier import Courier, DeliveryOptions, UndeliveredError, post
+from arena.webhooks.events import MOST_EVENTS, Event, EventKind, competition_event
+from arena.webhooks.outbox import (
     ATTEMPTS,
     Delivery,
     Target,

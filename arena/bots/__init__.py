@@ -1,0 +1,1 @@
+"""The registry of bots: owners, versions, submissions and their trials."""

@@ -1,0 +1,389 @@
+"""Owners, bots and their versions, in Redis.
+
+A bot belongs to one owner for ever. Its versions are numbered from 1 and never change; one of them
+is active. Ratings are on the ladders (`arena.queue.ladder`), files in the archive.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from redis.asyncio import Redis
+
+from arena.db.transitions import Transitions
+from arena.errors import InputError, NotFoundError, PreconditionError
+
+BOT_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+OWNER_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
+_BOTS, _VERSIONS, _OWNERS = (f"{{arena}}:{part}" for part in ("bots", "versions", "owners"))
+_RUNTIMES: Final = {"python": "python", "python3": "python", "node": "node"}
+
+
+class BotState(StrEnum):
+    """Whether a bot is given matches."""
+
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+    """By an operator, who alone can end it; or for the faults of its active version, until another
+    one becomes active."""
+    RETIRED = "retired"
+    """By its owner; the next version, or an activation, brings it back."""
+    PENDING = "pending"
+    """None of its versions has been accepted yet."""
+
+
+class VersionState(StrEnum):
+    """How far a version has come."""
+
+    UPLOADED = "uploaded"
+    """It waits to be tried."""
+    BUILDING = "building"
+    CHECKING = "checking"
+    """It goes through the steps of ``arena check``."""
+    VALIDATING = "validating"
+    """It plays against house bots."""
+    ACCEPTED = "accepted"
+    """It can be activated."""
+    REJECTED = "rejected"
+    """It failed a step and never plays."""
+    SUSPENDED = "suspended"
+    """It was ended or forfeited too often, and plays no more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bot:
+    """A registered program.
+
+    Attributes:
+        name: unique in the arena.
+        owner: who submits its versions.
+        rulesets: canonical texts of the ladders that it plays on; () before a version is accepted.
+        house: whether it is the arena's own, and so may meet any other in rated matches.
+        state: whether it is given matches.
+        reason: one sentence, why it is suspended.
+        active_version: the id of the version that plays, ``NAME@3``; empty before one is accepted.
+        versions: how many there are.
+        created_time: of the first version, UTC.
+    """
+
+    name: str
+    owner: str
+    rulesets: tuple[str, ...]
+    house: bool
+    state: BotState
+    reason: str = ""
+    active_version: str
+    versions: int
+    created_time: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """One immutable upload of a bot.
+
+    Attributes:
+        id: ``NAME@3``.
+        digest: SHA-256 of the folder that plays, after its build, 64 hex digits; the archive's key.
+        command: the words of the command, as ``bot.toml`` says.
+        parallel_games: the most games it plays at once; 0 leaves it to the referee.
+        runtime: ``python``, ``node`` or ``other``.
+        rulesets: canonical texts that it plays.
+        state: how far it has come.
+        reason: one sentence, why it was rejected or suspended.
+        source: digest of the folder before its build; empty when it has had none.
+        is_built: whether its build command has been run.
+        trusted: whether somebody added it on this side of the walls; no other plays without them.
+        created_time: UTC.
+    """
+
+    id: str
+    digest: str
+    command: tuple[str, ...]
+    parallel_games: int
+    runtime: str
+    rulesets: tuple[str, ...]
+    state: VersionState = VersionState.ACCEPTED
+    reason: str = ""
+    source: str = ""
+    is_built: bool = False
+    trusted: bool = True
+    created_time: datetime
+
+    @property
+    def bot(self) -> str:
+        """The name of the bot."""
+        return self.id.partition("@")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What came of adding a folder: the bot, its version, and whether the version is new."""
+
+    bot: Bot
+    version: Version
+    is_new: bool
+
+
+class BotFacts(Protocol):
+    """What ``bot.toml`` says; `referee.bot_folder.BotFolder` is one."""
+
+    @property
+    def name(self) -> str:
+        """The bot's name."""
+
+    @property
+    def rulesets(self) -> tuple[str, ...]:
+        """Canonical texts."""
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The words of the command."""
+
+    @property
+    def parallel_games(self) -> int:
+        """The most games at once; 0 leaves it to the referee."""
+
+
+class BotArchive(Protocol):
+    """Where the folders go; `arena.archive.archive.Archive` is one."""
+
+    def put_bot(self, folder: Path) -> str:
+        """Store a folder and return its digest; may block."""
+
+    def remove_bot(self, digest: str) -> None:
+        """Remove a folder; may block."""
+
+
+class Store:
+    """The registry.
+
+    Args:
+        redis: a client whose answers are bytes.
+        archive: keeps the folders.
+        load: reads and judges a folder, `referee.bot_folder.load_bot_folder`.
+    """
+
+    def __init__(
+        self, redis: Redis, archive: BotArchive, *, load: Callable[[Path], BotFacts]
+    ) -> None:
+        self._redis = redis
+        self._archive = archive
+        self._load = load
+        self._transitions = Transitions(redis)
+
+    async def add_owner(self, name: str) -> bool:
+        """Register an owner; False when the name was known.
+
+        Raises:
+            InputError: no name of an owner.
+        """
+        if not OWNER_NAME.fullmatch(name):
+            raise InputError(f"{name!r} is no owner's name; possible: {OWNER_NAME.pattern}")
+        now = datetime.now(UTC).isoformat()
+        return bool(await self._redis.hsetnx(_OWNERS, name, now))
+
+    async def owners(self) -> list[str]:
+        """Return the names of all owners, sorted."""
+        return sorted(_texts(await self._redis.hkeys(_OWNERS)))
+
+    async def add_folder(self, folder: Path, *, owner: str, house: bool = False) -> Added:
+        """Add what a folder holds as the active version of its bot.
+
+        The same content again is the same version, made active again. A new version inherits the
+        bot's rating.
+
+        Raises:
+            referee.errors.InvalidBotError: the folder holds no bot that can be run.
+            InputError: the folder is too large, or the owner is unknown.
+            PreconditionError: the bot is another owner's, or suspended.
+        """
+        facts = await asyncio.to_thread(self._load, folder)
+        if not BOT_NAME.fullmatch(facts.name):
+            raise InputError(f"{facts.name!r} is no bot's name; possible: {BOT_NAME.pattern}")
+        if not await self._redis.hexists(_OWNERS, owner):
+            raise NotFoundError(f"there is no owner {owner}; an operator adds one with a token")
+        digest = await asyncio.to_thread(self._archive.put_bot, folder)
+        now = datetime.now(UTC).isoformat()
+        version = version_record(facts, digest=digest, created=now)
+        arguments = (facts.name, owner, digest, json.dumps(facts.rulesets), int(house))
+        reply: Any = await self._transitions.run("store_add_version", *arguments, version, now)
+        answer, *rest = _texts(reply)
+        if answer == "taken":
+            raise PreconditionError(
+                f"the bot {facts.name} belongs to {rest[0]}; choose another name in bot.toml"
+            )
+        if answer == "suspended":
+            raise PreconditionError(f"the bot {facts.name} is suspended; ask an operator")
+        return Added(
+            await self.bot(facts.name), await self.version(rest[0]), is_new=answer == "added"
+        )
+
+    async def bot(self, name: str) -> Bot:
+        """Return a bot.
+
+        Raises:
+            NotFoundError: there is none of this name.
+        """
+        text = await self._redis.hget(_BOTS, name)
+        if text is None:
+            raise NotFoundError(f"there is no bot {name}; `arena bots` lists them")
+        return _bot(text)
+
+    async def bots_named(self, names: Iterable[str]) -> dict[str, Bot]:
+        """Return those of the bots that exist, by name, in one question."""
+        wanted = list(names)
+        texts: Any = await self._redis.hmget(_BOTS, wanted) if wanted else []
+        return {bot.name: bot for bot in (_bot(text) for text in texts if text is not None)}
+
+    async def bots(self, *, owner: str | None = None, ruleset: str | None = None) -> list[Bot]:
+        """Return all bots by name, or those of an owner or of a ladder."""
+        found = [_bot(text) for text in await self._redis.hvals(_BOTS)]
+        return sorted(
+            (
+                bot
+                for bot in found
+                if owner in {None, bot.owner} and (ruleset is None or ruleset in bot.rulesets)
+            ),
+            key=lambda bot: bot.name,
+        )
+
+    async def version(self, version_id: str) -> Version:
+        """Return a version.
+
+        Raises:
+            NotFoundError: there is none of this id.
+        """
+        found = await self.versions([version_id])
+        if not found:
+            raise NotFoundError(f"there is no version {version_id}; `arena bot show` lists them")
+        return found[0]
+
+    async def versions(self, version_ids: Iterable[str]) -> list[Version]:
+        """Return those of the versions that exist, in their order."""
+        ids = list(version_ids)
+        texts: Any = await self._redis.hmget(_VERSIONS, ids) if ids else []
+        pairs = zip(ids, texts, strict=True)
+        return [_version(each, text) for each, text in pairs if text is not None]
+
+    async def versions_of(self, name: str) -> list[Version]:
+        """Return the versions of a bot, oldest first.
+
+        Raises:
+            NotFoundError: there is no such bot.
+        """
+        bot = await self.bot(name)
+        return await self.versions(f"{name}@{number}" for number in range(1, bot.versions + 1))
+
+    async def set_state(self, name: str, state: BotState, *, reason: str = "") -> Bot:
+        """Suspend, retire or bring back a bot; who may do it is the caller's question.
+
+        A bot without an accepted version is pending instead of active. One that was suspended for
+        its faults comes back with the version that had them.
+
+        Args:
+            name: the bot.
+            state: any but pending.
+            reason: one sentence, why it is suspended.
+
+        Raises:
+            NotFoundError: there is no such bot.
+            PreconditionError: it is suspended, and so cannot be retired.
+        """
+        return await self._changed(name, state=state, reason=reason)
+
+    async def activate(self, version_id: str) -> Bot:
+        """Make a version its bot's active one, and its bot active; its rulesets are the bot's.
+
+        Raises:
+            NotFoundError: there is no such version.
+            PreconditionError: the version is not accepted, or an operator suspended the bot.
+        """
+        name = version_id.partition("@")[0]
+        return await self._changed(name, state=BotState.ACTIVE, version=version_id)
+
+    async def _changed(
+        self, name: str, *, state: BotState, version: str = "", reason: str = ""
+    ) -> Bot:
+        answer: Any = await self._transitions.run("store_change_bot", name, state, version, reason)
+        if answer == b"no_bot":
+            raise NotFoundError(f"there is no bot {name}; `arena bots` lists them")
+        if answer == b"suspended":
+            raise PreconditionError(f"the bot {name} is suspended; ask an operator")
+        if answer == b"no_version":
+            raise NotFoundError(f"there is no version {version}; `arena bot show` lists them")
+        if answer == b"not_accepted":
+            found = await self.version(version)
+            said = f"{found.state} ({found.reason})" if found.reason else found.state
+            raise PreconditionError(
+                f"the version {version} is {said}; only an accepted one can be active"
+            )
+        return await self.bot(name)
+
+
+def version_record(
+    facts: BotFacts, *, digest: str, created: str, state: VersionState = VersionState.ACCEPTED
+) -> str:
+    """Return a version as Redis keeps it, JSON.
+
+    Args:
+        facts: what ``bot.toml`` says.
+        digest: of the folder.
+        created: when, ISO 8601.
+        state: how far it has come.
+    """
+    return json.dumps(
+        {
+            "digest": digest,
+            "command": facts.command,
+            "parallel_games": facts.parallel_games,
+            "runtime": _RUNTIMES.get(Path(facts.command[0]).name, "other"),
+            "rulesets": facts.rulesets,
+            "state": state,
+            # What comes from outside is tried before it is accepted.
+            "trusted": state is VersionState.ACCEPTED,
+            "created": created,
+        }
+    )
+
+
+def _texts(values: Iterable[Any]) -> list[str]:
+    return [value.decode() for value in values]
+
+
+def _bot(text: str | bytes) -> Bot:
+    values = json.loads(text)
+    return Bot(
+        name=values["name"],
+        owner=values["owner"],
+        rulesets=tuple(json.loads(values["rulesets"])),
+        house=values["house"],
+        state=BotState(values["state"]),
+        reason=values.get("reason", ""),
+        active_version=values["active"],
+        versions=values["versions"],
+        created_time=datetime.fromisoformat(values["created"]),
+    )
+
+
+def _version(version_id: str, text: str | bytes) -> Version:
+    values = json.loads(text)
+    return Version(
+        id=version_id,
+        digest=values["digest"],
+        command=tuple(values["command"]),
+        parallel_games=values["parallel_games"],
+        runtime=values["runtime"],
+        rulesets=tuple(values["rulesets"]),
+        state=VersionState(values["state"]),
+        reason=values.get("reason", ""),
+        source=values.get("source", ""),
+        is_built=values.get("built", False),
+        trusted=values["trusted"],
+        created_time=datetime.fromisoformat(values["created"]),
+    )

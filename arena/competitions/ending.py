@@ -1,0 +1,84 @@
+"""The end of a competition: its ranking, what owners are told, and its way out of the queue."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from arena.competitions.records import CompetitionState
+from arena.competitions.report import ranking
+from arena.competitions.run import CompetitionRun
+from arena.webhooks.events import competition_event
+from arena.webhooks.outbox import Webhooks
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+    from arena.competitions.progress import CompetitionProgress
+    from arena.competitions.records import CompetitionRecord
+    from arena.competitions.specs import MatchSpecs
+    from arena.competitions.store import CompetitionStore
+    from arena.queue.queues import Queues
+
+
+class Endings:
+    """Ends competitions, and settles those that have ended.
+
+    Args:
+        redis: a client made by `arena.db.connection.connect`.
+        competitions: where competitions are.
+        queues: where their matches wait.
+        specs: looks up whose the entrants are.
+    """
+
+    def __init__(
+        self, redis: Redis, competitions: CompetitionStore, *, queues: Queues, specs: MatchSpecs
+    ) -> None:
+        self._competitions = competitions
+        self._queues = queues
+        self._specs = specs
+        self._webhooks = Webhooks(redis)
+        self._log: Any = structlog.get_logger()
+
+    async def end(self, run: CompetitionRun, progress: CompetitionProgress) -> bool:
+        """End a competition of which all has been played.
+
+        Returns:
+            False when it goes on, because a match of it is being annulled, or was cancelled.
+        """
+        final = await asyncio.to_thread(ranking, run.record, run.results)
+        if not await progress.end(run.record.id, final):
+            return False
+        self._log.info("competition ended", competition=run.record.id, first=final[0][0])
+        await self.settle(await self._competitions.get(run.record.id), run, progress)
+        return True
+
+    async def settle(
+        self, record: CompetitionRecord, run: CompetitionRun | None, progress: CompetitionProgress
+    ) -> None:
+        """Finish what is left to do of an ended or cancelled competition; may be repeated.
+
+        Its matches leave the queue, seeds are told, and owners hear of their bots' places.
+        """
+        if record.divisions:
+            await self._queues.queue(record.rules.ruleset).cancel_flow(record.flow)
+            if run is None:
+                rounds = await self._competitions.rounds(record.id)
+                run = CompetitionRun(record, {}, rounds)
+            await progress.note_rounds(record.id, run.tell_seeds(all_of_them=True))
+        if record.state is CompetitionState.ENDED:
+            await self._tell_owners(record)
+        await self._competitions.settle(record.id)
+        self._log.info("competition settled", competition=record.id, state=record.state.value)
+
+    async def _tell_owners(self, record: CompetitionRecord) -> None:
+        """Put the places in line for the owners' webhooks, each at least once."""
+        await self._specs.look_up(record)
+        for division in record.ranking:
+            for place, version in enumerate(division, start=1):
+                bot = version.partition("@")[0]
+                owner = self._specs.bots[bot].owner
+                event = competition_event(competition=record.id, owner=owner, bot=bot, place=place)
+                await self._webhooks.post(event)

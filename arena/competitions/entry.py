@@ -1,0 +1,256 @@
+"""Who may enter a competition, and the moment when its entrants are settled for good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from arena.bots.registry import BotState, VersionState
+from arena.competitions.records import (
+    CompetitionRecord,
+    CompetitionRules,
+    CompetitionState,
+    Seeding,
+)
+from arena.competitions.store import checked_name
+from arena.errors import ArenaError, InputError, NotFoundError, PreconditionError
+from arena.formats.model import Competition
+from arena.ratings.elo import START
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from arena.bots.registry import Store
+    from arena.competitions.store import CompetitionStore
+    from arena.queue.queues import Queues
+
+_TRIES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """Entrants as they are at a moment.
+
+    Attributes:
+        versions: of those who can play, in order of seeding.
+        left_out: why the others cannot, by entry.
+    """
+
+    versions: tuple[str, ...]
+    left_out: dict[str, str]
+
+
+async def check_entry(entry: str, rules: CompetitionRules, store: Store) -> str:
+    """Return the version that an entry stands for today.
+
+    Args:
+        entry: a bot, which plays with the version that is active at the start, or one version.
+        rules: of the competition.
+        store: the registry.
+
+    Raises:
+        NotFoundError: there is no such bot or version.
+        PreconditionError: it cannot play in this competition.
+    """
+    name, _, number = entry.partition("@")
+    bot = await store.bot(name)
+    if bot.state is not BotState.ACTIVE:
+        raise PreconditionError(f"the bot {name} is {bot.state}", reason="BOT_NOT_ACTIVE")
+    version = await store.version(entry if number else bot.active_version)
+    if version.state is not VersionState.ACCEPTED:
+        raise PreconditionError(
+            f"the version {version.id} is {version.state}; only an accepted one plays",
+            reason="NOT_ACCEPTED",
+        )
+    if rules.ruleset not in version.rulesets:
+        raise PreconditionError(
+            f"{version.id} does not play {rules.ruleset}; it plays {', '.join(version.rulesets)}",
+            reason="RULESET_NOT_PLAYED",
+        )
+    return version.id
+
+
+async def freeze(
+    entries: Iterable[str], rules: CompetitionRules, *, store: Store, queues: Queues
+) -> Frozen:
+    """Return the versions that entries stand for, in order of seeding.
+
+    Args:
+        entries: bots and versions in the order in which they entered.
+        rules: of the competition.
+        store: the registry.
+        queues: whose ladder seeds them, when the rules say so.
+    """
+    versions: list[str] = []
+    left_out: dict[str, str] = {}
+    for entry in entries:
+        try:
+            version = await check_entry(entry, rules, store)
+        except (NotFoundError, PreconditionError) as error:
+            left_out[entry] = str(error)
+        else:
+            if version in versions:
+                left_out[entry] = f"{version} has entered twice"
+            else:
+                versions.append(version)
+    if rules.seeding is Seeding.RATING:
+        bots = [version.partition("@")[0] for version in versions]
+        ratings = await queues.ladder(rules.ruleset).ratings(bots)
+        # A stable sort: between equals who entered first is seeded first.
+        versions.sort(key=lambda version: -ratings.get(version.partition("@")[0], START))
+    return Frozen(tuple(versions), left_out)
+
+
+async def create(  # noqa: PLR0913 -- all that a tournament begins with
+    competition: str,
+    rules: CompetitionRules,
+    entries: Iterable[str],
+    *,
+    competitions: CompetitionStore,
+    store: Store,
+    seed: bytes | None = None,
+    is_open: bool = False,
+) -> CompetitionRecord:
+    """Create a tournament and enter bots, all in one step.
+
+    Args:
+        competition: ``t-NAME``.
+        rules: what is played.
+        entries: bots and versions.
+        competitions: where it goes.
+        store: the registry.
+        seed: 32 bytes that the rounds' seeds follow from; None for random ones.
+        is_open: whether owners may enter their own bots.
+
+    Raises:
+        InputError: no possible name, no such bot, or one that cannot play.
+        PreconditionError: there is a tournament of this name, or more enter than may.
+    """
+    wanted = await _checked(competition, rules, entries, store=store)
+    state = CompetitionState.OPEN if is_open else CompetitionState.DRAFT
+    if not await competitions.create(competition, rules, state=state, seed=seed, entries=wanted):
+        raise _taken(competition)
+    return await competitions.get(competition)
+
+
+async def create_started(  # noqa: PLR0913 -- all that a tournament begins with
+    competition: str,
+    rules: CompetitionRules,
+    entries: Iterable[str],
+    *,
+    competitions: CompetitionStore,
+    store: Store,
+    queues: Queues,
+    seed: bytes | None = None,
+) -> tuple[CompetitionRecord, Frozen]:
+    """Create a tournament that has started, or none at all when it cannot start.
+
+    Args:
+        competition: ``t-NAME``.
+        rules: what is played.
+        entries: bots and versions.
+        competitions: where it goes.
+        store: the registry.
+        queues: its ladder is opened, if nobody did before.
+        seed: 32 bytes that the rounds' seeds follow from; None for random ones.
+
+    Raises:
+        InputError, PreconditionError: as `create` and `start`.
+    """
+    wanted = await _checked(competition, rules, entries, store=store)
+    frozen = await _settled(competition, rules, wanted, store=store, queues=queues)
+    cursor = await _cursor(rules, queues)
+    if not await competitions.create(
+        competition,
+        rules,
+        state=CompetitionState.RUNNING,
+        seed=seed,
+        entries=wanted,
+        divisions=[frozen.versions],
+        cursor=cursor,
+    ):
+        raise _taken(competition)
+    return await competitions.get(competition), frozen
+
+
+async def start(
+    competition: str, *, competitions: CompetitionStore, store: Store, queues: Queues
+) -> tuple[CompetitionRecord, Frozen]:
+    """Start a tournament: from now on its entrants and their versions are settled.
+
+    Args:
+        competition: a draft, or one that is open.
+        competitions: where it is.
+        store: the registry.
+        queues: its ladder is opened, if nobody did before.
+
+    Raises:
+        NotFoundError, PreconditionError: there is none, or it has started.
+        InputError: its format cannot be played by those who have entered.
+    """
+    for _ in range(_TRIES):
+        record = await competitions.get(competition)
+        entries, revision = await competitions.entries_and_revision(competition)
+        frozen = await _settled(competition, record.rules, entries, store=store, queues=queues)
+        cursor = await _cursor(record.rules, queues)
+        if await competitions.start(
+            competition, [frozen.versions], cursor=cursor, revision=revision
+        ):
+            return await competitions.get(competition), frozen
+    raise ArenaError(f"the entries of {competition} change too fast to start it")
+
+
+async def _checked(
+    competition: str, rules: CompetitionRules, entries: Iterable[str], *, store: Store
+) -> list[str]:
+    """Return who enters, each once, when all may."""
+    name = checked_name(competition.partition("-")[2])
+    wanted = list(dict.fromkeys(entries))
+    for entry in wanted:
+        await check_entry(entry, rules, store)
+    require_room(name, rules, wanted)
+    return wanted
+
+
+def require_room(name: str, rules: CompetitionRules, entries: Collection[str]) -> None:
+    """Refuse more entries than there may be.
+
+    Raises:
+        PreconditionError: there are more.
+    """
+    if 0 < rules.capacity < len(entries):
+        raise PreconditionError(
+            f"{name} takes {rules.capacity} entrants at most, not {len(entries)}", reason="FULL"
+        )
+
+
+async def _settled(
+    competition: str,
+    rules: CompetitionRules,
+    entries: Iterable[str],
+    *,
+    store: Store,
+    queues: Queues,
+) -> Frozen:
+    """Return the entrants as they are now, when the format can be played by them."""
+    frozen = await freeze(entries, rules, store=store, queues=queues)
+    try:
+        Competition(competition, rules.format, frozen.versions, rules.options)
+    except InputError as error:
+        name = competition.partition("-")[2]
+        away = "".join(f"; left out {entry}: {why}" for entry, why in frozen.left_out.items())
+        raise InputError(f"{name} cannot start: {error}{away}") from error
+    return frozen
+
+
+async def _cursor(rules: CompetitionRules, queues: Queues) -> int:
+    """Open the ladder, and return where its log ends."""
+    await queues.open(rules.ruleset)
+    return (await queues.ladder(rules.ruleset).ends()).sequence
+
+
+def _taken(competition: str) -> PreconditionError:
+    name = competition.partition("-")[2]
+    return PreconditionError(
+        f"there is a tournament {name}; choose another name", reason="NAME_TAKEN"
+    )

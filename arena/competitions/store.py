@@ -1,0 +1,360 @@
+"""Competitions in Redis: every change is one atomic step, and may be repeated.
+
+The keys of a competition carry its tag, ``{c:t-cup}:...``: ``meta`` (rules, state, divisions, how
+far the ladder's log is folded in), ``entries`` (who enters, before the start), ``gone`` (who left
+after it), ``results`` (by match of the plan), ``spent`` (ids of matches that count no more),
+``rounds`` (commitments and seeds) and ``holds`` (matches that are being annulled, until when at the
+latest). A set names them all.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from arena.competitions.records import (
+    NAME,
+    CompetitionRecord,
+    CompetitionRules,
+    CompetitionState,
+    Round,
+    Spent,
+    competition_of,
+    planned_id,
+    record_of,
+)
+from arena.competitions.results import CompetitionResult
+from arena.db.keys import arena_key
+from arena.db.transitions import Transitions
+from arena.errors import ArenaError, InputError, NotFoundError, PreconditionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from redis.asyncio import Redis
+
+_INDEX: Final = arena_key("competitions")
+_OPEN: Final = (CompetitionState.DRAFT, CompetitionState.OPEN)
+_UNDER_WAY: Final = (CompetitionState.RUNNING, CompetitionState.PAUSED)
+
+
+class StaleEpochError(ArenaError):
+    """Another scheduler has become active."""
+
+
+def competition_key(competition: str, part: str) -> str:
+    """Return the key of a part of a competition or a league."""
+    return f"{{c:{competition}}}:{part}"
+
+
+def checked_name(name: str) -> str:
+    """Return a name that a competition may have.
+
+    Raises:
+        InputError: it may not.
+    """
+    if not NAME.fullmatch(name):
+        raise InputError(f"{name!r} is no competition's name; possible: {NAME.pattern}")
+    return name
+
+
+class CompetitionStore:
+    """All competitions.
+
+    Args:
+        redis: a client made by `arena.db.connection.connect`.
+    """
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+        self._bound: dict[str, Transitions] = {}
+
+    async def run(self, competition: str, name: str, *arguments: str | bytes | int) -> str | None:
+        """Run a transition of a competition, ``competition_NAME``; None when there is none."""
+        if competition not in self._bound:
+            self._bound[competition] = Transitions(
+                self._redis, lambda part: competition_key(competition, part)
+            )
+        answer = await self._bound[competition].run(f"competition_{name}", *arguments)
+        return None if answer is None else answer.decode()
+
+    # Creating and reading.
+
+    async def create(  # noqa: PLR0913 -- what a competition begins with
+        self,
+        competition: str,
+        rules: CompetitionRules,
+        *,
+        state: CompetitionState = CompetitionState.DRAFT,
+        seed: bytes | None = None,
+        entries: Sequence[str] = (),
+        divisions: Sequence[Sequence[str]] = (),
+        cursor: int = 0,
+        note: str = "",
+    ) -> bool:
+        """Create a competition; False when there is one of this id, which stays as it is.
+
+        Args:
+            competition: ``t-NAME`` or ``l-NAME.s3``.
+            rules: what is played.
+            state: draft, open, or running with its divisions.
+            seed: 32 bytes that the rounds' seeds follow from; None for random ones.
+            entries: who enters, bots or versions, each once; no more than the rules allow.
+            divisions: version ids, for one that is running at once.
+            cursor: of a running one: the ladder's sequence before any of its matches.
+            note: of a running one: what was decided about its entrants, in a sentence.
+        """
+        fields: dict[str, str] = {
+            "rules": rules.to_json(),
+            "state": state,
+            "seed": (secrets.token_bytes(32) if seed is None else seed).hex(),
+            "created": _now(),
+        }
+        if divisions:
+            fields |= {**_beginning(divisions, cursor), "note": note}
+        # The index may name what does not exist yet, never the other way round.
+        await self._redis.sadd(_INDEX, competition)
+        pairs = [each for pair in fields.items() for each in pair]
+        return await self.run(competition, "create", len(entries), *entries, *pairs) == "created"
+
+    async def ids(self) -> list[str]:
+        """Return the ids of all competitions, sorted."""
+        members: Any = await self._redis.smembers(_INDEX)
+        return sorted(member.decode() for member in members)
+
+    async def unsettled(self) -> list[str]:
+        """Return the ids of those whose matches may be in a queue."""
+        ids = await self.ids()
+        pipe = self._redis.pipeline(transaction=False)
+        for each in ids:
+            pipe.hmget(competition_key(each, "meta"), ["state", "settled"])
+        found = zip(ids, await pipe.execute(), strict=True)
+        idle = {None, *(each.encode() for each in _OPEN)}
+        return [each for each, (state, settled) in found if state not in idle and not settled]
+
+    async def find(self, competition: str) -> CompetitionRecord | None:
+        """Return a competition, None when there is none of this id."""
+        pipe = self._redis.pipeline(transaction=False)
+        pipe.hgetall(competition_key(competition, "meta"))
+        pipe.hgetall(competition_key(competition, "gone"))
+        pipe.hgetall(competition_key(competition, "spent"))
+        meta, gone, spent = map(_texts, await pipe.execute())
+        return record_of(competition, meta, gone, spent) if meta else None
+
+    async def get(self, competition: str) -> CompetitionRecord:
+        """Return a competition.
+
+        Raises:
+            NotFoundError: there is none of this id.
+        """
+        found = await self.find(competition)
+        if found is None:
+            raise _none(competition)
+        return found
+
+    async def all(self) -> list[CompetitionRecord]:
+        """Return all competitions by id."""
+        found = [await self.find(each) for each in await self.ids()]
+        return [each for each in found if each is not None]
+
+    async def entries(self, competition: str) -> list[str]:
+        """Return who has entered, bots or versions, in the order of entry."""
+        return (await self.entries_and_revision(competition))[0]
+
+    async def entries_and_revision(self, competition: str) -> tuple[list[str], int]:
+        """Return who has entered, and a number that changes whenever that does."""
+        pipe = self._redis.pipeline(transaction=True)
+        pipe.hgetall(competition_key(competition, "entries"))
+        pipe.hget(competition_key(competition, "meta"), "revision")
+        entries, revision = await pipe.execute()
+        order = sorted((int(number), entry.decode()) for entry, number in entries.items())
+        return [entry for _, entry in order], int(revision or 0)
+
+    async def results(self, competition: str) -> dict[str, CompetitionResult]:
+        """Return all results by match."""
+        rows: Any = await self._redis.hgetall(competition_key(competition, "results"))
+        return {
+            match.decode(): CompetitionResult.from_json(match.decode(), text)
+            for match, text in rows.items()
+        }
+
+    async def played(self, competition: str) -> int:
+        """Return how many matches have a result."""
+        return int(await self._redis.hlen(competition_key(competition, "results")))
+
+    async def rounds(self, competition: str) -> dict[str, Round]:
+        """Return the rounds that have begun, by key."""
+        rows = _texts(await self._redis.hgetall(competition_key(competition, "rounds")))
+        rounds = {}
+        for key, line in rows.items():
+            commitment, seed, time = line.split(" ", 2)
+            shown = "" if seed == "-" else seed
+            rounds[key] = Round(key, commitment, shown, datetime.fromisoformat(time))
+        return rounds
+
+    async def is_sealed(self, match_id: str) -> bool:
+        """Return whether a match's boards are still to be played by others of its round.
+
+        Replays and logs of such a match must not be shown. False for a match of no competition.
+        """
+        competition = competition_of(match_id)
+        if competition is None:
+            return False
+        pipe = self._redis.pipeline(transaction=True)
+        pipe.hget(competition_key(competition, "results"), planned_id(match_id))
+        pipe.hget(competition_key(competition, "spent"), match_id)
+        pipe.exists(competition_key(competition, "meta"))
+        text, spent, exists = await pipe.execute()
+        if spent is not None:
+            key = Spent.from_text(spent.decode()).round
+        elif text is not None:
+            key = CompetitionResult.from_json(match_id, text).round
+        else:
+            return bool(exists)
+        found = (await self.rounds(competition)).get(key)
+        return found is not None and not found.seed
+
+    # What operators and owners do.
+
+    async def enter(self, competition: str, entry: str, *, as_operator: bool) -> bool:
+        """Enter a bot, or a version of one, before the start; False when it was entered before.
+
+        Raises:
+            NotFoundError: there is no such competition.
+            PreconditionError: it takes no entries, or no more.
+        """
+        record = await self.get(competition)
+        states = _OPEN if as_operator else (CompetitionState.OPEN,)
+        answer = await self.run(competition, "enter", entry, record.rules.capacity, *states)
+        if answer == "full":
+            raise PreconditionError(
+                f"{record.name} has all of its {record.rules.capacity} entrants", reason="FULL"
+            )
+        if answer not in {"entered", "already"}:
+            raise PreconditionError(
+                f"{record.name} is {answer} and takes no entries", reason="NOT_OPEN"
+            )
+        return answer == "entered"
+
+    async def leave(self, competition: str, bot: str, *, reason: str = "withdrawn") -> str:
+        """Take a bot out; after the start its matches that are not played count as lost.
+
+        Args:
+            competition: what it leaves.
+            bot: as it was entered, a bot or a version.
+            reason: in a word.
+
+        Returns:
+            ``left`` before the start, ``withdrawn`` after it.
+
+        Raises:
+            NotFoundError: there is no such competition, or the bot is not in it.
+            PreconditionError: it has ended.
+        """
+        record = await self.get(competition)
+        version = next((v for v in record.entrants if bot in {v, v.partition("@")[0]}), "")
+        if not version and record.state in _UNDER_WAY:
+            raise NotFoundError(f"{bot} is not in {record.name}")
+        answer = await self.run(competition, "leave", bot, version or bot, reason)
+        if answer == "absent":
+            raise NotFoundError(f"{bot} is not in {record.name}")
+        if answer not in {"left", "withdrawn"}:
+            raise PreconditionError(f"{record.name} is {answer}", reason="ENDED")
+        return str(answer)
+
+    async def open(self, competition: str) -> None:
+        """Let owners enter their bots; a second time changes nothing."""
+        await self._moved(competition, CompetitionState.OPEN, _OPEN)
+
+    async def start(
+        self, competition: str, divisions: Sequence[Sequence[str]], *, cursor: int, revision: int
+    ) -> bool:
+        """Begin, with these entrants for good; False when the entries have changed meanwhile.
+
+        Args:
+            competition: a draft, or an open one.
+            divisions: version ids in order of seeding.
+            cursor: the ladder's sequence, as it was before the start.
+            revision: of the entries that the divisions were made of.
+
+        Raises:
+            NotFoundError, PreconditionError: as for `pause`.
+        """
+        fields = _beginning(divisions, cursor)
+        answer = await self._moved(
+            competition, CompetitionState.RUNNING, _OPEN, revision=str(revision), fields=fields
+        )
+        return answer == "moved"
+
+    async def pause(self, competition: str) -> None:
+        """Begin no more matches until it is resumed.
+
+        Raises:
+            NotFoundError: there is no such competition.
+            PreconditionError: its state forbids it.
+        """
+        await self._moved(competition, CompetitionState.PAUSED, _UNDER_WAY)
+
+    async def resume(self, competition: str) -> None:
+        """Go on; raises as `pause`."""
+        await self._moved(competition, CompetitionState.RUNNING, _UNDER_WAY)
+
+    async def cancel(self, competition: str) -> None:
+        """End it without a winner; raises as `pause`."""
+        states = (*_OPEN, *_UNDER_WAY)
+        cancelled = CompetitionState.CANCELLED
+        await self._moved(competition, cancelled, states, fields={"ended": _now()})
+
+    async def hold(self, competition: str, match_id: str, *, duration: timedelta) -> None:
+        """Keep a competition from ending while a match of it is being annulled.
+
+        Until the scheduler has followed the annulment, and for ``duration`` at most.
+        """
+        await self.run(competition, "hold", match_id, round(duration / timedelta(milliseconds=1)))
+
+    async def release(self, competition: str, match_id: str) -> None:
+        """Take back a `hold`: the match is not annulled."""
+        await self._redis.hdel(competition_key(competition, "holds"), match_id)
+
+    async def settle(self, competition: str) -> None:
+        """Note that nothing of a competition is in any queue."""
+        await self._redis.hset(competition_key(competition, "meta"), "settled", "1")
+
+    async def _moved(
+        self,
+        competition: str,
+        to: CompetitionState,
+        states: Iterable[CompetitionState],
+        *,
+        revision: str = "",
+        fields: Mapping[str, str] | None = None,
+    ) -> str:
+        pairs = [each for pair in (fields or {}).items() for each in pair]
+        old = list(states)
+        answer = await self.run(competition, "move", "", revision, to, len(old), *old, *pairs)
+        if answer is None:
+            raise _none(competition)
+        if answer not in {"moved", "revised"}:
+            name = competition.partition("-")[2]
+            raise PreconditionError(f"{name} is {answer}; it cannot become {to}", reason="STATE")
+        return answer
+
+
+def _beginning(divisions: Sequence[Sequence[str]], cursor: int) -> dict[str, str]:
+    return {"divisions": json.dumps(divisions), "cursor": str(cursor), "started": _now()}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _none(competition: str) -> NotFoundError:
+    kind, _, name = competition.partition("-")
+    noun = "tournament" if kind == "t" else "league's season"
+    return NotFoundError(f"there is no {noun} {name}")
+
+
+def _texts(rows: Mapping[Any, Any]) -> dict[str, str]:
+    return {key.decode(): value.decode() for key, value in rows.items()}

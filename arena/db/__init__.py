@@ -1,0 +1,1 @@
+"""The Redis server: connection, keys, scripts, retries, who is alive."""

@@ -1,0 +1,86 @@
+"""The processes that say they are alive: workers with their slots, schedulers, APIs.
+
+Each renews a key that expires, so that a process which died is forgotten by itself; a set names
+the keys.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from arena.db.keys import arena_key
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+LIFE: Final = timedelta(seconds=15)
+"""How long a process is believed to be alive after it last said so."""
+
+_SET: Final = "processes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Announcement:
+    """What a process says of itself.
+
+    Attributes:
+        name: a name that no other process has, for people.
+        kind: ``worker``, ``scheduler``, ``api`` or ``pipeline``.
+        slots: tables that a worker plays at the same time; 0 for the others.
+        metrics_port: where it serves ``/metrics``.
+        address: where it takes calls, ``HOST:PORT``; empty for those that take none.
+    """
+
+    name: str
+    kind: str
+    slots: int
+    metrics_port: int
+    address: str = ""
+
+
+class Workers:
+    """Who is alive.
+
+    Args:
+        redis: a client made by `arena.db.connection.connect`.
+    """
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    async def announce(self, announcement: Announcement, *, life: timedelta = LIFE) -> None:
+        """Say that a process is alive; to be repeated well within its ``life``."""
+        pipe = self._redis.pipeline(transaction=False)
+        pipe.set(_key(announcement.name), json.dumps(asdict(announcement)), px=life)
+        pipe.sadd(arena_key(_SET), announcement.name)
+        await pipe.execute()
+
+    async def leave(self, name: str) -> None:
+        """Say that a process has ended."""
+        pipe = self._redis.pipeline(transaction=False)
+        pipe.delete(_key(name))
+        pipe.srem(arena_key(_SET), name)
+        await pipe.execute()
+
+    async def alive(self) -> list[Announcement]:
+        """Return the processes that are alive, by name."""
+        members: Any = await self._redis.smembers(arena_key(_SET))
+        names = sorted(member.decode() for member in members)
+        if not names:
+            return []
+        texts = await self._redis.mget([_key(name) for name in names])
+        gone = [name for name, text in zip(names, texts, strict=True) if text is None]
+        if gone:
+            await self._redis.srem(arena_key(_SET), *gone)
+        return [Announcement(**json.loads(text)) for text in texts if text is not None]
+
+    async def slots(self) -> int:
+        """Return the slots of all workers together."""
+        return sum(each.slots for each in await self.alive() if each.kind == "worker")
+
+
+def _key(name: str) -> str:
+    return arena_key(f"process:{name}")

@@ -1,0 +1,55 @@
+"""What to play next: the one door to all formats."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from arena.formats import elimination, fixed, groups, swiss
+from arena.formats.model import Competition, Format, Plan, Results, Step
+from arena.formats.standings import standings
+
+_PLANS: Final[dict[Format, Callable[[Competition, Results], Plan]]] = {
+    Format.ROUND_ROBIN: fixed.plan,
+    Format.GAUNTLET: fixed.plan,
+    Format.SWISS: swiss.plan,
+    Format.SINGLE_ELIMINATION: elimination.plan,
+    Format.DOUBLE_ELIMINATION: elimination.plan,
+    Format.GROUPS: groups.plan,
+}
+
+
+def plan(competition: Competition, results: Results) -> Plan:
+    """Return all matches known by now and whether they are all; see `next_matches`.
+
+    Raises:
+        InputError: a result for another number of entrants than its match has.
+    """
+    return _PLANS[competition.format](competition, results)
+
+
+def next_matches(
+    competition: Competition, results: Results, *, strengths: Mapping[str, float] | None = None
+) -> Step:
+    """Return the matches to play next, and the standings so far.
+
+    A pure function: the whole plan is made anew from the results, so that asking twice names the
+    same matches, and asking after some have ended names the rest. Schedule by id: an id seen before
+    is the same match.
+
+    Args:
+        competition: what is played.
+        results: by match id, in any order.
+        strengths: batch ratings by entrant, for the standings' tie-break only: they never change
+            who plays whom.
+
+    Raises:
+        InputError: a result for another number of entrants than its match has.
+    """
+    known = plan(competition, results)
+    return Step(
+        matches=tuple(match for match in known.matches if match.id not in results),
+        planned=known.matches,
+        finished=known.finished,
+        standings=standings(
+            competition.entrants, known, results, strengths=strengths, lot=competition.options.lot
+        ),
+    )

@@ -1,0 +1,1 @@
+"""What an owner may do: tokens, limits, disk quota."""

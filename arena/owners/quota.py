@@ -1,0 +1,167 @@
+"""How much disk the versions of an owner take, and which of them make room for a new one."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from arena.bots.registry import BotState, VersionState
+from arena.competitions.records import CompetitionState
+from arena.db.transitions import Transitions
+from arena.errors import LimitError
+from arena.uploads.reasons import REMOVED
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+    from arena.archive.archive import Archive
+    from arena.bots.registry import Bot, Store, Version
+    from arena.competitions.store import CompetitionStore
+    from arena.queue.queues import Queues
+
+KEPT: Final = 5
+"""The latest accepted versions of a bot, which stay so that it can be rolled back."""
+
+_REASON: Final = f"{REMOVED} submit the same folder again to bring it back"
+_OVER: Final = {CompetitionState.ENDED, CompetitionState.CANCELLED}
+_SETTLED: Final = {VersionState.ACCEPTED, VersionState.SUSPENDED}
+
+
+class BotRoom:
+    """Holds what is stored of each owner's versions within a bound.
+
+    Args:
+        redis: a client made by `arena.db.connection.connect`.
+        store: the registry.
+        archive: keeps the folders.
+        queues: whose matches need their versions.
+        competitions: likewise.
+        bound_bytes: compressed, of one owner; 0 for no bound. Uploads that are stored at the same
+            time may exceed it together.
+    """
+
+    def __init__(  # noqa: PLR0913 -- assembled in one place
+        self,
+        redis: Redis,
+        *,
+        store: Store,
+        archive: Archive,
+        queues: Queues,
+        competitions: CompetitionStore,
+        bound_bytes: int,
+    ) -> None:
+        self._transitions = Transitions(redis)
+        self._store = store
+        self._archive = archive
+        self._queues = queues
+        self._competitions = competitions
+        self._bound = bound_bytes
+
+    async def fit(self, owner: str, name: str, digest: str) -> None:
+        """Make room for a folder that has just been stored, or remove it again.
+
+        The oldest versions go first that nothing needs: neither active, being tried, in a match or
+        a competition, nor among the latest `KEPT` of a bot that is not retired.
+
+        Args:
+            owner: who uploaded it.
+            name: of its bot.
+            digest: of the folder.
+
+        Raises:
+            LimitError: what has to stay leaves too little room.
+        """
+        bots = await self._store.bots(owner=owner)
+        known = await self._store.bots_named([name])
+        if not self._bound or (known and known[name].owner != owner):
+            return  # another owner's bot is refused when it is registered
+        versions = {bot.name: await self._store.versions_of(bot.name) for bot in bots}
+        sizes = await asyncio.to_thread(self._archive.bot_sizes)
+        held = {each for found in versions.values() for one in found for each in _digests(one)}
+        excess = sum(sizes.get(each, 0) for each in held | {digest}) - self._bound
+        if excess <= 0:
+            return
+        needed = await self._needed()
+        loose = [
+            each
+            for bot in bots
+            for each in _loose(bot, versions[bot.name])
+            if each.id not in needed and digest not in _digests(each)
+        ]
+        gone, freed = _choose(loose, versions, sizes, excess)
+        if not gone:
+            await self._refuse(digest, versions.get(name, []))
+        for each in gone:
+            await self._remove(each, freed)
+
+    async def _refuse(self, digest: str, versions: list[Version]) -> None:
+        """Remove what was stored, unless a version has it; and say what can be done."""
+        alive = (each for each in versions if each.state is not VersionState.REJECTED)
+        if not any(digest in _digests(each) for each in alive):
+            await asyncio.to_thread(self._archive.remove_bot, digest)
+        raise LimitError(
+            f"your versions may take {self._bound} bytes, and those that play, wait, or are among "
+            f"the latest {KEPT} of a bot leave too little for this one: retire a bot with `arena "
+            "bot retire`, or leave out of the archive what the bot does not need",
+            reason="TOO_MANY_BYTES",
+            facts={"limit_bytes": str(self._bound)},
+        )
+
+    async def _remove(self, version: Version, freed: set[str]) -> None:
+        # From here on nobody can activate it; then its folder is no longer missed.
+        answer = await self._transitions.run("version_remove", version.id, _REASON)
+        if answer == b"removed":
+            for digest in freed & _digests(version):
+                await asyncio.to_thread(self._archive.remove_bot, digest)
+
+    async def _needed(self) -> set[str]:
+        """Return the versions that matches and competitions have yet to play with."""
+        needed: set[str] = set()
+        for ruleset in await self._queues.rulesets():
+            needed |= await self._queues.queue(ruleset).entrants()
+        for record in await self._competitions.all():
+            if record.state not in _OVER:
+                needed |= {*record.entrants, *await self._competitions.entries(record.id)}
+        return needed
+
+
+def _digests(version: Version) -> set[str]:
+    """Return the digests of all that the archive keeps for a version."""
+    return {version.digest, version.source} - {""}
+
+
+def _loose(bot: Bot, versions: list[Version]) -> list[Version]:
+    """Return the versions that a bot itself does not need."""
+    if bot.state is BotState.RETIRED:
+        kept = set()
+    else:
+        accepted = [each.id for each in versions if each.state is VersionState.ACCEPTED]
+        kept = {bot.active_version, *accepted[-KEPT:]}
+    return [each for each in versions if each.state in _SETTLED and each.id not in kept]
+
+
+def _choose(
+    loose: list[Version], versions: dict[str, list[Version]], sizes: dict[str, int], excess: int
+) -> tuple[list[Version], set[str]]:
+    """Return the oldest versions whose folders are enough, and these folders; none if all are not.
+
+    Args:
+        loose: may go.
+        versions: all, by bot.
+        sizes: of the stored folders, bytes.
+        excess: bytes that have to go.
+    """
+    gone: list[Version] = []
+    freed: set[str] = set()
+    for each in sorted(loose, key=lambda version: version.created_time):
+        gone.append(each)
+        stay = {
+            digest
+            for other in versions[each.bot]
+            if other not in gone and other.state is not VersionState.REJECTED
+            for digest in _digests(other)
+        }
+        freed |= _digests(each) - stay
+        if sum(sizes.get(digest, 0) for digest in freed) >= excess:
+            return gone, freed
+    return [], set()

@@ -1,0 +1,1 @@
+"""Tries submitted versions and suspends faulty ones."""

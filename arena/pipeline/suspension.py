@@ -1,0 +1,210 @@
+"""Follows the ladders' logs: suspends versions that fail again and again, tells of forfeits.
+
+A result is noted in one step together with how far its log was followed, so that a process that
+dies, or a second one, neither misses a result nor counts one twice. A void is in no log.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from redis.asyncio import Redis
+
+from arena.archive.archive import Archive
+from arena.bots.registry import Store
+from arena.db.keys import arena_key
+from arena.db.transitions import Transitions
+from arena.errors import ArenaError, NotFoundError
+from arena.matches import replay_file as replay_files
+from arena.queue.entries import LogEntry, LoggedResult
+from arena.queue.ladder import Ladder
+from arena.queue.queues import Queues
+from arena.webhooks.events import MOST_EVENTS, forfeit_event, suspension_event
+from referee.errors import RefereeError
+from referee.games.replay import Replay
+from referee.match.table import ILLEGAL_LIMIT
+from referee.outcome import ForfeitReason
+
+LIMIT: Final = 3
+"""Rated matches in a row that suspend a version which was ended, or forfeited most games, in each;
+they are counted over all its ladders together."""
+
+PAGE: Final = 1000
+"""Entries of a log that are read at once."""
+
+ENDING: Final = frozenset(
+    {
+        ForfeitReason.INVALID_MESSAGE,
+        ForfeitReason.STALL,
+        ForfeitReason.CRASH,
+        ForfeitReason.OUT_OF_MEMORY,
+        ForfeitReason.NO_SHOW,
+    }
+)
+"""Reasons with which a process always ends."""
+
+_FOLLOWED: Final = arena_key("followed")
+
+
+class _Log:
+    """A ladder's log from where it was followed to.
+
+    Attributes:
+        ruleset: of the ladder.
+        head: the next entry to be noted; None at the end.
+    """
+
+    def __init__(self, ruleset: str, ladder: Ladder, *, after: int) -> None:
+        self.ruleset = ruleset
+        self.head: LogEntry | None = None
+        self._ladder = ladder
+        self._after = after
+        self._read: deque[LogEntry] = deque()
+
+    async def advance(self) -> None:
+        """Go on to the next entry."""
+        if not self._read:
+            self._read.extend(await self._ladder.entries(after=self._after, count=PAGE))
+        self.head = self._read.popleft() if self._read else None
+        if self.head is not None:
+            self._after = self.head.sequence
+
+    def order(self) -> tuple[datetime, str]:
+        """Return what the logs are ordered by: when the next entry was committed."""
+        assert self.head is not None
+        return self.head.time, self.ruleset
+
+
+class Follower:
+    """Notes the results of every ladder.
+
+    Args:
+        redis: a client made by `arena.db.connection.connect`.
+        store: whose bots are whose.
+        queues: the ladders.
+        archive: holds the replays.
+    """
+
+    def __init__(self, redis: Redis, *, store: Store, queues: Queues, archive: Archive) -> None:
+        self._redis = redis
+        self._store = store
+        self._queues = queues
+        self._archive = archive
+        self._transitions = Transitions(redis)
+        self._owners: dict[str, str] = {}
+
+    async def follow(self) -> list[str]:
+        """Note what is new in all logs, in the order in which it was committed.
+
+        Returns:
+            The versions that were suspended.
+        """
+        # What was committed before now is in the logs; beside what comes from here on, something
+        # earlier of another ladder may still be unread.
+        until = await self._now()
+        logs = [await self._open(ruleset) for ruleset in await self._queues.rulesets()]
+        heads = [log for log in logs if log.head is not None]
+        suspended = []
+        while heads:
+            first = min(heads, key=_Log.order)
+            assert first.head is not None
+            if until <= first.head.time <= await self._now():
+                break  # the next time; a later one than now is of a clock that was set back
+            suspended += await self._note(first.ruleset, first.head)
+            await first.advance()
+            heads = [log for log in heads if log.head is not None]
+        return suspended
+
+    async def _now(self) -> datetime:
+        """Return the time of the server, which stamps commits."""
+        seconds, microseconds = await self._redis.time()
+        return datetime.fromtimestamp(seconds, UTC) + timedelta(microseconds=microseconds)
+
+    async def _open(self, ruleset: str) -> _Log:
+        text: Any = await self._redis.hget(_FOLLOWED, ruleset)
+        log = _Log(ruleset, self._queues.ladder(ruleset), after=int(text or 0))
+        await log.advance()
+        return log
+
+    async def _note(self, ruleset: str, result: LogEntry) -> list[str]:
+        if not isinstance(result, LoggedResult):
+            await self._transitions.run("result_note", ruleset, result.sequence, 0, 0, 0, 0)
+            return []
+        entrants: list[str | int] = []
+        for entrant, version in enumerate(result.entrants):
+            entrants += await self._facts(ruleset, result, entrant, version)
+        suspended: Any = await self._transitions.run(
+            "result_note",
+            *(ruleset, result.sequence, LIMIT, MOST_EVENTS, int(result.rated)),
+            *(len(result.entrants), *entrants),
+        )
+        return [each.decode() for each in suspended or ()]
+
+    async def _facts(
+        self, ruleset: str, result: LoggedResult, entrant: int, version: str
+    ) -> list[str | int]:
+        """Return what the transition has to know of an entrant."""
+        owner = await self._owner(version.partition("@")[0])
+        reasons = {each.reason: each.games for each in result.forfeits if each.entrant == entrant}
+        is_faulty = bool(reasons) and await self._is_faulty(ruleset, result, entrant, reasons)
+        reason = (
+            f"in {LIMIT} rated matches in a row its process was ended or it forfeited more than "
+            f"half its games, the last time in {result.match_id} on {ruleset}"
+        )
+        forfeit = forfeit_event(
+            match=result.match_id,
+            ruleset=ruleset,
+            version=version,
+            owner=owner,
+            reasons={str(reason): games for reason, games in reasons.items()},
+            games=result.games,
+        )
+        suspension = suspension_event(
+            version=version, owner=owner, match=result.match_id, reason=reason
+        )
+        told = (forfeit.id, forfeit.body()) if reasons else ("", "")
+        body = suspension.body()
+        return [version, int(is_faulty), reason, owner, *told, suspension.id, body]
+
+    async def _owner(self, bot: str) -> str:
+        if bot not in self._owners:
+            try:
+                self._owners[bot] = (await self._store.bot(bot)).owner
+            except NotFoundError:
+                return ""  # no webhook is anybody's who has no name
+        return self._owners[bot]
+
+    async def _is_faulty(
+        self, ruleset: str, result: LoggedResult, entrant: int, reasons: dict[ForfeitReason, int]
+    ) -> bool:
+        if 2 * sum(reasons.values()) > result.games or ENDING & reasons.keys():
+            return True
+        if reasons.get(ForfeitReason.ILLEGAL_ACTION, 0) < ILLEGAL_LIMIT:
+            return False
+        # Whether they fell at one table, and so ended a process, only the replay tells.
+        return await asyncio.to_thread(
+            self._replay_says, ruleset, result, lambda replay: ended(replay, entrant)
+        )
+
+    def _replay_says(
+        self, ruleset: str, result: LoggedResult, question: Callable[[Replay], bool]
+    ) -> bool:
+        """Put a question to a replay; False when it is not there any more."""
+        try:
+            data = self._archive.get_replay(ruleset, result.match_id, digest=result.digest)
+            return question(replay_files.unpack(data))
+        except (ArenaError, RefereeError):
+            return False
+
+
+def ended(replay: Replay, entrant: int) -> bool:
+    """Return whether illegal actions ended a process of an entrant."""
+    by_table: dict[int, int] = {}
+    for game in replay.games:
+        for forfeit in game.forfeits:
+            is_illegal = forfeit.reason is ForfeitReason.ILLEGAL_ACTION
+            if is_illegal and game.seats[forfeit.seat] == entrant:
+                by_table[game.table] = by_table.get(game.table, 0) + 1
+    return max(by_table.values(), default=0) >= ILLEGAL_LIMIT

@@ -1,0 +1,325 @@
+"""Runs the parts of the service as processes of their own, and keeps them running."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import structlog
+
+from arena.db.connection import connect
+from arena.db.embedded import EmbeddedServer
+from arena.db.retry import is_set_within
+from arena.errors import ArenaError, InputError
+from arena.processes.lifecycle import PARENT
+
+if TYPE_CHECKING:
+    from arena.config import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+
+FIRST_PAUSE: Final = 0.5
+"""Seconds before a process that died is started again; twice as long after each further death."""
+
+LAST_PAUSE: Final = 30.0
+SETTLING: Final = 10.0
+"""Seconds beyond the grace in which a part has to let go of everything."""
+
+HEALTHY: Final = 60.0
+"""Seconds that a process has to live for its next death to count as the first again."""
+
+_LOOK: Final = 0.1
+_BAD_INPUT: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One process of the service.
+
+    Attributes:
+        name: for people, ``scheduler``.
+        arguments: of ``arena``.
+        environment: what it has beyond this process's own.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def parts_of(
+    settings: Settings, *, redis_url: str, scheduling: Sequence[str] = (), serving: bool = False
+) -> list[Part]:
+    """Return the processes of the whole service on this machine.
+
+    Args:
+        settings: of the service; the parts get all that differ from the defaults.
+        redis_url: where the server is.
+        scheduling: further arguments of the scheduler.
+        serving: whether the API, and the pipeline behind it, are among them.
+    """
+    given = settings.model_dump(
+        mode="json", include=settings.model_fields_set, exclude={"redis_url", "metrics_port"},
+        exclude_none=True,
+    )  # fmt: skip
+    given |= {"redis_url": redis_url, "data_dir": str(settings.data_dir.resolve())}
+    if not settings.redis_url:
+        given["embedded"] = "1"
+    if settings.workers > 1:
+        # What this machine has is shared among its workers.
+        given["thinking_cores"] = max(1, settings.cores // settings.workers)
+    commands: dict[str, tuple[str, ...]] = {"scheduler": ("scheduler", *scheduling)}
+    commands |= {f"worker-{number}": ("worker",) for number in range(1, settings.workers + 1)}
+    if serving:
+        commands["api"] = ("serve", "--admin-token")
+        commands["pipeline"] = ("pipeline",)
+    parts = []
+    for number, (name, command) in enumerate(commands.items()):
+        own = dict(given)
+        if "metrics_port" in settings.model_fields_set:
+            own["metrics_port"] = settings.metrics_port and settings.metrics_port + number
+        parts.append(Part(name, command, {f"ARENA_{k.upper()}": _text(v) for k, v in own.items()}))
+    return parts
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+@asynccontextmanager
+async def running(
+    settings: Settings,
+    *,
+    scheduling: Sequence[str] = (),
+    serving: bool = False,
+    output: IO[bytes] | None = None,
+) -> AsyncIterator[Supervisor]:
+    """Run the whole service: the embedded server unless there is another, then the parts.
+
+    Args:
+        settings: of the service.
+        scheduling: further arguments of the scheduler.
+        serving: whether the API is run, too.
+        output: where the parts write; None for this process's own stdout and stderr.
+
+    Raises:
+        InputError: another arena runs in the data folder, there is no embedded server here, or the
+            settings' own server does not answer.
+        ArenaError: the server did not start, or a part had to be killed at the end.
+    """
+    server = None if settings.redis_url else EmbeddedServer(settings.data_dir)
+    if server is None:
+        await (await connect(settings.redis_url)).aclose()
+    else:
+        await asyncio.to_thread(server.start)
+    try:
+        url = server.url if server is not None else settings.redis_url
+        # A released match still has to be told to Redis, a result to be archived.
+        grace = settings.grace.total_seconds() + SETTLING
+        supervisor = Supervisor(
+            parts_of(settings, redis_url=url, scheduling=scheduling, serving=serving),
+            url=url,
+            grace=grace,
+            server=server,
+            output=output,
+        )
+        supervisor.start()
+        try:
+            yield supervisor
+        finally:
+            await supervisor.stop()
+    finally:
+        if server is not None:
+            server.stop()
+
+
+class Supervisor:
+    """Starts parts, starts them again when they die, and ends them.
+
+    A part gets SIGTERM when this process ends, however that happens.
+
+    Args:
+        parts: what is run.
+        url: where the Redis server is.
+        grace: seconds that a part has to stop before it is killed.
+        server: the embedded server, which is kept running, too; None for another one.
+        output: where the parts write; None for this process's own stderr.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        *,
+        url: str,
+        grace: float,
+        server: EmbeddedServer | None = None,
+        output: IO[bytes] | None = None,
+    ) -> None:
+        self.url = url
+        self._server = server
+        self._children = [_Child(part, output) for part in parts]
+        self._grace = grace
+        self._server_death = _Death(time.monotonic())
+        self._log: Any = structlog.get_logger()
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """The ids of the processes that run, by the names of their parts."""
+        return {child.part.name: child.pid for child in self._children if child.pid}
+
+    def start(self) -> None:
+        """Start every part."""
+        for child in self._children:
+            child.start()
+
+    async def watch(self, stopping: asyncio.Event) -> None:
+        """Keep the parts running until ``stopping`` is set.
+
+        Raises:
+            InputError: a part says that it was given bad input; starting it again would not help.
+        """
+        while not stopping.is_set():
+            if self._server is not None and not self._server.running:
+                await self._look_after(self._server)
+            for child in self._children:
+                code = child.look()
+                if code == _BAD_INPUT:
+                    raise InputError(f"the {child.part.name} cannot start; it has said why")
+                if code is not None:
+                    self._log.error(
+                        "process died",
+                        part=child.part.name,
+                        exit_code=code,
+                        pause_seconds=child.pause,
+                    )
+            await is_set_within(stopping, _LOOK)
+
+    async def _look_after(self, server: EmbeddedServer) -> None:
+        """Start a server that died again, when that is due; its parts wait for it.
+
+        Raises:
+            InputError: its folder has become another supervisor's.
+        """
+        now = time.monotonic()
+        if not self._server_death.is_known:
+            self._server_death.happened(now)
+            pause = self._server_death.pause
+            self._log.error("server died", detail=server.last_words(), pause_seconds=pause)
+        elif self._server_death.is_over(now):
+            server.stop()
+            try:
+                await asyncio.to_thread(server.start)
+            except InputError:
+                raise
+            except ArenaError as error:
+                self._log.warning("server not started", detail=str(error))
+
+    async def stop(self) -> None:
+        """Ask every part to stop, and kill what has not within the grace."""
+        for child in self._children:
+            child.ask_to_stop()
+        deadline = time.monotonic() + self._grace
+        while any(child.runs() for child in self._children) and time.monotonic() < deadline:  # noqa: ASYNC110 -- no event says that a process has ended
+            await asyncio.sleep(_LOOK / 2)
+        late = [child for child in self._children if child.runs()]
+        for child in late:
+            child.kill()
+        if late:
+            names = ", ".join(child.part.name for child in late)
+            raise ArenaError(f"{names} had to be killed after {self._grace:g} seconds")
+
+
+class _Death:
+    """When something that died is started again: later and later, unless it had lived for long.
+
+    Args:
+        now: when it was started first, by `time.monotonic`.
+
+    Attributes:
+        pause: seconds from its last death until then.
+        is_known: whether it has died and has not been started again.
+    """
+
+    def __init__(self, now: float) -> None:
+        self.pause = 0.0
+        self.is_known = False
+        self._started = now
+        self._due = now
+
+    def happened(self, now: float) -> None:
+        """Note that it has been found dead."""
+        fresh = now - self._started > HEALTHY or not self.pause
+        self.pause = FIRST_PAUSE if fresh else min(LAST_PAUSE, 2 * self.pause)
+        self._due = now + self.pause
+        self.is_known = True
+
+    def is_over(self, now: float) -> bool:
+        """Return whether it is to be started now; if so, that is noted."""
+        if now < self._due:
+            return False
+        self._started, self.is_known = now, False
+        return True
+
+
+class _Child:
+    """One part: its process, and when that is started again."""
+
+    def __init__(self, part: Part, output: IO[bytes] | None) -> None:
+        self.part = part
+        self._output = output
+        self._process: subprocess.Popen[bytes] | None = None
+        self._death = _Death(time.monotonic())
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid if self._process is not None and self.runs() else 0
+
+    def start(self) -> None:
+        """Start the process; a session of its own keeps a terminal's Ctrl-C from it."""
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "arena", *self.part.arguments],
+            env={**os.environ, **self.part.environment, PARENT: str(os.getpid())},
+            stdin=subprocess.DEVNULL,
+            stdout=self._output,
+            stderr=self._output,
+            start_new_session=True,
+        )
+
+    def runs(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def look(self) -> int | None:
+        """Return the exit code of a process that has just been found dead; start it when due."""
+        now = time.monotonic()
+        if self._death.is_known:
+            if self._death.is_over(now):
+                self.start()
+            return None
+        if self._process is None or self._process.poll() is None:
+            return None
+        self._death.happened(now)
+        return self._process.returncode
+
+    @property
+    def pause(self) -> float:
+        """Seconds from its last death until it is started again."""
+        return self._death.pause
+
+    def ask_to_stop(self) -> None:
+        if self._process is not None and self.runs():
+            self._process.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()

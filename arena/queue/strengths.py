@@ -1,0 +1,175 @@
+"""The batch column of a ladder: strengths with error bars beside Elo, kept up with the log.
+
+What was logged is summed up once. The sums and the column stand beside the ladder in Redis, so that
+a scheduler which follows another goes on where that one was, and whoever shows a ladder reads the
+column instead of the log.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from arena.db.keys import ladder_key
+from arena.queue.board_scores import MOST_BOTS, Strength, board_scores
+from arena.queue.entries import Annulled, LoggedResult
+from arena.queue.retention import whole_log
+from arena.ratings.set_sums import SetSums
+from referee.outcome import ForfeitReason
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redis.asyncio import Redis
+
+    from arena.queue.ladder import Ladder
+    from arena.queue.retention import ResultsArchive
+
+MOST_TABLES: Final = 20_000
+"""Tables beyond which sums are not kept in Redis: the next scheduler reads the log again."""
+
+_COLUMN, _SUMS = "strengths", "strength-sums"
+
+
+@dataclass(frozen=True, slots=True)
+class LadderStrength:
+    """A bot's line of the batch column.
+
+    Attributes:
+        strength: what all rated results say; None on a ladder too large for a fit.
+        matches: rated ones that were not annulled.
+        timeouts: games of them that it lost on time.
+    """
+
+    strength: Strength | None
+    matches: int
+    timeouts: int
+
+
+class LadderStrengths:
+    """Follows a ladder's log, and fits the strengths of its bots.
+
+    Args:
+        redis: a client made by `arena.db.connection.connect`.
+        ladder: whose log is followed.
+        archive: where its older part is; None when nothing was ever archived.
+    """
+
+    def __init__(
+        self, redis: Redis, ladder: Ladder, *, archive: ResultsArchive | None = None
+    ) -> None:
+        self.sequence = 0
+        self._redis = redis
+        self._ladder = ladder
+        self._archive = archive
+        self._sums = SetSums()
+        self._matches: Counter[str] = Counter()
+        self._timeouts: Counter[str] = Counter()
+        self._is_loaded = False
+
+    async def update(self) -> bool:
+        """Take note of what was logged since; return whether that was anything.
+
+        Raises:
+            ArenaError: a part of the log that is needed is in neither Redis nor the archive.
+        """
+        if not self._is_loaded:
+            await self._load()
+            self._is_loaded = True
+        before = self.sequence
+        async for entry in whole_log(self._ladder, self._archive, after=self.sequence):
+            if isinstance(entry, LoggedResult):
+                self._count(entry)
+            elif isinstance(entry, Annulled):
+                await self._take_away(entry)
+            self.sequence = entry.sequence
+        return self.sequence != before
+
+    def _count(self, result: LoggedResult, *, times: int = 1) -> None:
+        if not result.rated:
+            return
+        for bot in result.bots:
+            self._matches[bot] += times
+        for forfeit in result.forfeits:
+            if forfeit.reason is ForfeitReason.TIMEOUT:
+                self._timeouts[result.bots[forfeit.entrant]] += times * forfeit.games
+        if len(self._matches) <= MOST_BOTS:
+            for scores in board_scores(result):
+                self._sums.add(result.bots, scores, times=times)
+
+    async def _take_away(self, annulment: Annulled) -> None:
+        log = whole_log(self._ladder, self._archive, after=annulment.target - 1)
+        async for entry in log:
+            if isinstance(entry, LoggedResult):
+                self._count(entry, times=-1)
+            break
+
+    def column(self) -> dict[str, LadderStrength]:
+        """Fit, and return every bot's line; takes time that grows with the cube of their number."""
+        bots = sorted(self._matches)
+        strengths: dict[str, Strength] = {}
+        if 0 < len(bots) <= MOST_BOTS:
+            found = self._sums.fit(bots)
+            strengths = {
+                bot: Strength(float(found.elo[at]), found.error(at), found.notes[at])
+                for at, bot in enumerate(bots)
+            }
+        return {
+            bot: LadderStrength(strengths.get(bot), self._matches[bot], self._timeouts[bot])
+            for bot in bots
+        }
+
+    # Beside the ladder.
+
+    async def publish(self, column: dict[str, LadderStrength]) -> None:
+        """Put the column, and the sums that it was made of, beside the ladder."""
+        pipe = self._redis.pipeline(transaction=True)
+        key = ladder_key(self._ladder.ruleset, _COLUMN)
+        pipe.delete(key)
+        if column:
+            pipe.hset(key, mapping={bot: _line(each) for bot, each in column.items()})
+        if len(self._sums) <= MOST_TABLES:
+            document = {
+                "sequence": self.sequence,
+                "matches": self._matches,
+                "timeouts": self._timeouts,
+                "sums": list(self._sums.document()),
+            }
+            packed = zlib.compress(json.dumps(document, separators=(",", ":")).encode(), 1)
+            pipe.set(ladder_key(self._ladder.ruleset, _SUMS), packed)
+        await pipe.execute()
+
+    async def _load(self) -> None:
+        packed: Any = await self._redis.get(ladder_key(self._ladder.ruleset, _SUMS))
+        if packed is None:
+            return
+        document = json.loads(zlib.decompress(packed))
+        if document["sequence"] > (await self._ladder.ends()).sequence:
+            return  # of a ladder that is no more
+        self.sequence = document["sequence"]
+        self._matches = Counter(document["matches"])
+        self._timeouts = Counter(document["timeouts"])
+        self._sums = SetSums.of(document["sums"])
+
+
+async def published(redis: Redis, ruleset: str, bots: Sequence[str]) -> dict[str, LadderStrength]:
+    """Return the lines of bots as they were last published; bots without one are left out."""
+    if not bots:
+        return {}
+    lines: Any = await redis.hmget(ladder_key(ruleset, _COLUMN), list(bots))
+    pairs = zip(bots, lines, strict=True)
+    return {bot: _read(line) for bot, line in pairs if line is not None}
+
+
+def _line(each: LadderStrength) -> str:
+    strength = each.strength
+    known = None if strength is None else [strength.elo, strength.error, strength.note]
+    return json.dumps([known, each.matches, each.timeouts], separators=(",", ":"))
+
+
+def _read(line: bytes) -> LadderStrength:
+    known, matches, timeouts = json.loads(line)
+    return LadderStrength(None if known is None else Strength(*known), matches, timeouts)

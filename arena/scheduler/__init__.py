@@ -1,0 +1,1 @@
+"""Keeps matches coming: ladders and competitions."""

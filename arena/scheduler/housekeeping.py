@@ -1,0 +1,152 @@
+"""Keeps what is stored within its bounds.
+
+Old results go to the archive, old replays and logs away, and so do unpacked bots that nobody plays
+and folders of bots that belong to no version.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+from redis.exceptions import RedisError
+
+from arena.bots.registry import VersionState
+from arena.db.keys import arena_key
+from arena.errors import ArenaError
+from arena.queue.retention import archive_old
+from arena.uploads.reasons import OURS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from redis.asyncio import Redis
+
+    from arena.archive.archive import Archive
+    from arena.bots.registry import Store, Version
+    from arena.config import Settings
+    from arena.queue.queues import Queues
+
+PERIOD: Final = timedelta(minutes=5)
+FORGOTTEN_AFTER: Final = timedelta(days=1)
+"""Age of a bot's folder from which it must belong to a version; uploads take less."""
+
+_TURN: Final = arena_key("housekeeping")
+_SWEEP_TURN: Final = arena_key("housekeeping-bots")
+_AT_ONCE: Final = 1_000
+
+
+async def keep_house(  # noqa: PLR0913 -- assembled in one place
+    redis: Redis,
+    *,
+    queues: Queues,
+    store: Store,
+    archive: Archive,
+    settings: Settings,
+    period: timedelta = PERIOD,
+) -> None:
+    """Look after the bounds until cancelled; of several processes one does it in each period.
+
+    Args:
+        redis: a client made by `arena.db.connection.connect`.
+        queues: every ladder.
+        store: the registry of bots.
+        archive: where replays, logs and old results are.
+        settings: the bounds.
+        period: between two looks.
+    """
+    log: Any = structlog.get_logger()
+    while True:
+        try:
+            if await redis.set(_TURN, "1", nx=True, px=period):
+                await tidy(queues, archive, settings)
+            if await redis.set(_SWEEP_TURN, "1", nx=True, px=FORGOTTEN_AFTER):
+                await sweep_bots(store, archive)
+        except (RedisError, ArenaError, OSError) as error:
+            log.warning("housekeeping failed", error=str(error))
+        await asyncio.sleep(period.total_seconds() / 2)
+
+
+async def keep_cache(
+    archive: Archive,
+    *,
+    settings: Settings,
+    in_use: Callable[[], Collection[str]] = tuple,
+    period: timedelta = PERIOD,
+) -> None:
+    """Look after the bots that this machine has unpacked until cancelled, in each of its processes.
+
+    Args:
+        archive: whose cache it is.
+        settings: the bound.
+        in_use: returns the digests of the bots that this process is playing.
+        period: between two looks; much less than `arena.archive.bot_cache.SPARED`.
+    """
+    log: Any = structlog.get_logger()
+    while True:
+        try:
+            removed = await asyncio.to_thread(trim_cache, archive, settings, in_use())
+            if removed:
+                log.info("unpacked bots removed", folders=removed)
+        except OSError as error:
+            log.warning("housekeeping failed", error=str(error))
+        await asyncio.sleep(period.total_seconds())
+
+
+def trim_cache(archive: Archive, settings: Settings, in_use: Collection[str]) -> int:
+    """Remove unpacked bots beyond the bound, but none that is in use; return how many; blocks."""
+    archive.cache.use(in_use)
+    bound = settings.cache_bytes
+    return archive.cache.prune(keep_bytes=bound) if bound else 0
+
+
+async def tidy(queues: Queues, archive: Archive, settings: Settings) -> None:
+    """Archive results beyond what Redis keeps, and remove the oldest files beyond the bounds."""
+    log: Any = structlog.get_logger()
+    for ruleset in await queues.rulesets():
+        moved = await archive_old(queues.ladder(ruleset), archive, keep=settings.log_keep)
+        if moved:
+            log.info("results archived", ruleset=ruleset, entries=moved)
+    for kind, bound in (("replays", settings.replay_bytes), ("logs", settings.log_bytes)):
+        if bound:
+            removed = await asyncio.to_thread(archive.prune, kind, keep_bytes=bound)
+            if removed:
+                log.info("files removed", kind=kind, files=removed)
+
+
+async def sweep_bots(store: Store, archive: Archive, *, age: timedelta = FORGOTTEN_AFTER) -> int:
+    """Remove bots' folders that no version needs; return how many.
+
+    A process that was killed between a verdict and the removal of a rejected version's folder
+    leaves one behind, and so does one that was killed between storing and registering.
+
+    Args:
+        store: the registry.
+        archive: where the folders are.
+        age: only those that were stored so long ago.
+    """
+    old = await asyncio.to_thread(archive.old_bots, age=age)
+    for version in await _all_versions(store) if old else ():
+        if version.state is not VersionState.REJECTED or version.reason.startswith(OURS):
+            old -= {version.digest, version.source}
+    # Once more: what was stored again meanwhile is about to be registered.
+    forgotten = old & await asyncio.to_thread(archive.old_bots, age=age) if old else old
+    for digest in forgotten:
+        await asyncio.to_thread(archive.remove_bot, digest)
+    if forgotten:
+        structlog.get_logger().info("folders of no version removed", folders=len(forgotten))
+    return len(forgotten)
+
+
+async def _all_versions(store: Store) -> list[Version]:
+    ids = [
+        f"{bot.name}@{number}"
+        for bot in await store.bots()
+        for number in range(1, bot.versions + 1)
+    ]
+    found = []
+    for start in range(0, len(ids), _AT_ONCE):
+        found += await store.versions(ids[start : start + _AT_ONCE])
+    return found

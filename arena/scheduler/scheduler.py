@@ -1,0 +1,352 @@
+"""Keeps matches coming: fills each ladder's queue and puts expired leases back.
+
+One scheduler is active at a time, the others stand by. The active one holds a fenced lease whose
+epoch goes with every match, so that one which lost it without noticing is refused. Matches of all
+ladders are numbered in one sequence: a number is taken before its match is queued, and whoever
+follows a scheduler that died in between queues another match under the same number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+from redis.exceptions import RedisError
+
+from arena.competitions.runner import CompetitionRunner
+from arena.competitions.store import StaleEpochError
+from arena.db.keys import arena_key
+from arena.db.presence import Announcement, Workers
+from arena.db.retry import cancel, is_set_within
+from arena.errors import ArenaError
+from arena.metrics import QUEUE_STATES, Metrics
+from arena.queue.models import Enqueued, MatchSpec, RetryPolicy
+from arena.queue.queues import Queues
+from arena.queue.strengths import LadderStrengths
+from arena.scheduler.leadership import Leadership
+from arena.scheduler.pool import LadderPool, Roster
+from referee.games import parse_ruleset
+from referee.match.boards import rotation_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redis.asyncio import Redis
+
+    from arena.bots.registry import Store
+    from arena.queue.retention import ResultsArchive
+    from arena.scheduler.pairing import Decision
+
+FLOW: Final = "ladder"
+QUEUED_PER_SLOT: Final = 2
+"""Tables of a ladder that wait, for each slot of all workers."""
+
+MOST_A_TICK: Final = 4
+"""Matches made for one ladder in one tick, so that a tick stays short."""
+
+_NUMBERS: Final = arena_key("ladder-numbers")
+"""ZSET ruleset -> the latest number that was taken for a match of it."""
+
+_LEASE: Final = timedelta(seconds=10)
+_RENEWAL: Final = 3.0
+_FIRST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 5.0
+_MEASURE: Final = 2.0
+_REST: Final = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LadderPlan:
+    """What the matches of a ladder are like.
+
+    Attributes:
+        boards: of each match.
+        time_control: for example ``5+0.05``.
+        weight: the share of the ladder's flow beside tournaments and challenges.
+        cap: the most matches of the ladder that may wait.
+    """
+
+    boards: int
+    time_control: str
+    weight: int = 1
+    cap: int = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerOptions:
+    """How a scheduler works.
+
+    Attributes:
+        name: a name that no other scheduler has, for people.
+        plan: what the matches of a ruleset's ladder are like.
+        tick: between two looks at the queues.
+        upkeep: between two reapings and counts.
+        most_matches: no ladder match beyond this number is made; None for no end.
+    """
+
+    name: str
+    plan: Callable[[str], LadderPlan]
+    tick: timedelta = timedelta(seconds=0.2)
+    upkeep: timedelta = timedelta(seconds=1)
+    most_matches: int | None = None
+
+
+def match_id(number: int) -> str:
+    """Return the id of a ladder match."""
+    return f"{FLOW}-{number:06d}"
+
+
+class _DeposedError(Exception):
+    """Another scheduler is active."""
+
+
+class Scheduler:
+    """Schedules while it is the active one, until it is told to stop.
+
+    Args:
+        redis: a client made by `arena.db.connection.connect`.
+        store: who may be scheduled.
+        archive: where old results are; None when none were ever archived.
+        metrics: what is counted.
+        metrics_port: told to whoever asks who is alive.
+        options: how it works.
+        policy: when a match is given up.
+    """
+
+    def __init__(  # noqa: PLR0913 -- assembled in one place
+        self,
+        redis: Redis,
+        *,
+        store: Store,
+        archive: ResultsArchive | None = None,
+        metrics: Metrics,
+        metrics_port: int,
+        options: SchedulerOptions,
+        policy: RetryPolicy | None = None,
+    ) -> None:
+        self._redis = redis
+        self._queues = Queues(redis, policy=policy)
+        self._workers = Workers(redis)
+        self._leadership = Leadership(redis, secrets.token_hex(16))
+        self._roster = Roster(redis, store)
+        self._archive = archive
+        self._competitions = CompetitionRunner(
+            redis,
+            queues=self._queues,
+            store=store,
+            archive=archive,
+            cap=lambda ruleset: options.plan(ruleset).cap,
+        )
+        self._metrics = metrics
+        self._metrics_port = metrics_port
+        self._options = options
+        self._pools: dict[str, LadderPool] = {}
+        self._slots = 0
+        self._number = 1
+        self._rulesets: list[str] = []
+        self._log: Any = structlog.get_logger().bind(scheduler=options.name)
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Stand by, schedule when it can, until ``stopping`` is set."""
+        async with asyncio.TaskGroup() as group:
+            upkeep = group.create_task(self._keep_up())
+            await self._stand_by_or_lead(stopping)
+            await cancel(upkeep)
+        with suppress(RedisError, OSError):
+            await self._leadership.resign()
+            await self._workers.leave(self._options.name)
+        self._log.info("scheduler stopped")
+
+    async def _stand_by_or_lead(self, stopping: asyncio.Event) -> None:
+        pause = _FIRST_PAUSE
+        while not stopping.is_set():
+            try:
+                epoch = await self._leadership.acquire(duration=_LEASE)
+                pause = _FIRST_PAUSE
+                if epoch is None:
+                    await is_set_within(stopping, 1.0)
+                else:
+                    await self._lead(epoch, stopping)
+            except (RedisError, OSError) as error:
+                self._log.warning("redis not reached", error=str(error), pause_seconds=pause)
+                await is_set_within(stopping, pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    async def _lead(self, epoch: int, stopping: asyncio.Event) -> None:
+        """Schedule until the right is lost, Redis does not answer, or it is time to stop."""
+        self._log.info("scheduler became active", epoch=epoch)
+        self._pools.clear()
+        self._competitions.forget()
+        await self._queues.fence(epoch)
+        self._number = await self._first_number()
+        renewing = asyncio.create_task(self._renew(epoch))
+        try:
+            while not stopping.is_set() and not renewing.done():
+                await self.tick(epoch)
+                await is_set_within(stopping, self._options.tick.total_seconds())
+            if renewing.done():
+                renewing.result()
+        except _DeposedError:
+            self._log.warning("scheduler deposed", epoch=epoch)
+        finally:
+            await cancel(renewing)
+
+    async def _renew(self, epoch: int) -> None:
+        while True:
+            if not await self._leadership.renew(epoch=epoch, duration=_LEASE):
+                raise _DeposedError
+            await asyncio.sleep(_RENEWAL)
+
+    # Matches.
+
+    async def tick(self, epoch: int) -> int:
+        """Fill the queue of every ladder and competition; return how many matches were made.
+
+        Args:
+            epoch: of the right to schedule.
+        """
+        made = sum([await self._fill(ruleset, epoch) for ruleset in self._rulesets])
+        try:
+            return made + await self._competitions.tick(epoch, slots=self._slots)
+        except StaleEpochError as error:
+            raise _DeposedError from error
+
+    async def _fill(self, ruleset: str, epoch: int) -> int:
+        game = parse_ruleset(ruleset)
+        if ruleset not in self._pools:
+            ladder = self._queues.ladder(ruleset)
+            strengths = LadderStrengths(self._redis, ladder, archive=self._archive)
+            self._pools[ruleset] = LadderPool(ladder, self._roster, strengths)
+        pool = self._pools[ruleset]
+        await pool.update()
+        flow = (await self._queues.queue(ruleset).flows()).get(FLOW)
+        if len(pool.pool) < game.entrants or (flow is not None and flow.paused):
+            return 0
+        tables = QUEUED_PER_SLOT * self._slots
+        wanted = max(min(1, tables), tables // rotation_count(game))
+        missing = wanted - (flow.waiting if flow is not None else 0)
+        made = 0
+        for _ in range(min(missing, MOST_A_TICK)):
+            if not await self._make_match(ruleset, pool, epoch):
+                break
+            made += 1
+        return made
+
+    async def _make_match(self, ruleset: str, pool: LadderPool, epoch: int) -> bool:
+        """Pair, number and queue one match; False when none can be made now."""
+        game = parse_ruleset(ruleset)
+        plan = self._options.plan(ruleset)
+        begun, seed = time.perf_counter(), secrets.token_bytes(32)
+        decision = pool.pool.decide(entrants=game.entrants, seed=seed)
+        if decision is None:
+            return False
+        took = time.perf_counter() - begun
+        number = await self._take_number(ruleset)
+        if number is None:
+            return False
+        spec = MatchSpec(
+            id=match_id(number),
+            ruleset=ruleset,
+            flow=FLOW,
+            entrants=tuple(each.version for each in decision.entrants),
+            boards=plan.boards,
+            seed=secrets.token_bytes(32),
+            time_control=plan.time_control,
+            rated=True,
+            cost=plan.boards * rotation_count(game),
+            metadata={"reason": decision.reason},
+        )
+        answer = await self._queues.queue(ruleset).enqueue(
+            spec, flow_weight=plan.weight, cap=plan.cap, epoch=epoch
+        )
+        if answer is Enqueued.STALE_EPOCH:
+            raise _DeposedError
+        if answer is not Enqueued.FULL:
+            self._number = number + 1
+        if answer is not Enqueued.QUEUED:
+            self._log.warning("match refused", match=spec.id, ruleset=ruleset, answer=answer.value)
+            return False
+        pool.note_scheduled(spec.id, spec.bots, when=time.time())
+        self._log_match(spec, decision, seed, took)
+        return True
+
+    async def _first_number(self) -> int:
+        """Return the number of the next match: the last one taken, if its match was never queued.
+
+        The ladders were fenced before, so that no other scheduler can still queue it.
+        """
+        newest: Any = await self._redis.zrevrange(_NUMBERS, 0, 0, withscores=True)
+        if not newest:
+            return 1
+        number = int(newest[0][1])
+        rulesets: Any = await self._redis.zrangebyscore(_NUMBERS, number, number)
+        for ruleset in rulesets:
+            if await self._queues.queue(ruleset.decode()).phase(match_id(number)) is not None:
+                return number + 1
+        return number
+
+    async def _take_number(self, ruleset: str) -> int | None:
+        """Take the next number for a ladder; None when the last match has been made."""
+        most = self._options.most_matches
+        if most is not None and self._number > most:
+            return None
+        await self._redis.zadd(_NUMBERS, {ruleset: self._number}, gt=True)
+        return self._number
+
+    def _log_match(self, spec: MatchSpec, decision: Decision, seed: bytes, took: float) -> None:
+        self._log.info(
+            "match scheduled",
+            match=spec.id,
+            ruleset=spec.ruleset,
+            entrants=spec.entrants,
+            reason=decision.reason,
+            candidates=decision.candidates,
+            decision_seed=seed.hex(),
+            commitment=spec.commitment,
+            seconds=round(took, 6),
+        )
+
+    # Upkeep: whoever stands by sees the queues, too; the active one alone reaps.
+
+    async def _keep_up(self) -> None:
+        announcement = Announcement(
+            name=self._options.name, kind="scheduler", slots=0, metrics_port=self._metrics_port
+        )
+        due = 0.0
+        while True:
+            try:
+                await self._workers.announce(announcement)
+                self._slots = await self._workers.slots()
+                await self._roster.refresh()
+                self._rulesets = await self._queues.rulesets()
+                for ruleset in self._rulesets:
+                    await self._look_after(ruleset)
+                if time.monotonic() >= due:
+                    begun = time.monotonic()
+                    for pool in list(self._pools.values()):
+                        await pool.measure()
+                    # Where it takes long, it is done less often.
+                    due = time.monotonic() + max(_MEASURE, _REST * (time.monotonic() - begun))
+            except (RedisError, OSError, ArenaError) as error:
+                self._log.warning("upkeep failed", error=str(error))
+            await asyncio.sleep(self._options.upkeep.total_seconds())
+
+    async def _look_after(self, ruleset: str) -> None:
+        queue = self._queues.queue(ruleset)
+        if ruleset in self._pools:
+            reaped = await queue.reap()
+            if reaped.requeued or reaped.dead:
+                self._log.warning(
+                    "leases reaped", ruleset=ruleset, requeued=reaped.requeued, dead=reaped.dead
+                )
+            self._metrics.lease_expirations.inc(reaped.expired)
+        counts = await queue.counts()
+        for state in QUEUE_STATES:
+            self._metrics.queue_matches.labels(ruleset, state).set(getattr(counts, state))
+        self._metrics.queue_oldest.labels(ruleset).set(await queue.oldest_seconds())

@@ -1,0 +1,213 @@
+"""Tells owners what happened, by a signed POST to an address of theirs.
+
+Each event is posted until it was answered with 2xx, at least once; a receiver that has seen its
+``id`` before ignores it. The body is JSON. ``Arena-Event`` carries the id, ``Arena-Timestamp`` the
+seconds since 1970, ``Arena-Signature`` ``v1=`` and the hex HMAC-SHA256, under the owner's secret,
+of the timestamp, a full stop and the body. Receivers refuse old timestamps.
+"""
+
+import hashlib
+import hmac
+import ipaddress
+import json
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from redis.asyncio import Redis
+
+from arena.db.keys import arena_key
+from arena.db.transitions import Transitions
+from arena.errors import InputError
+from arena.webhooks.events import MOST_EVENTS, Event
+
+URL_CHARACTERS: Final = 500
+ATTEMPTS: Final = 12
+"""How often an event is posted before it is dropped, over about two days."""
+
+_FIRST_WAIT: Final = timedelta(seconds=10)
+_MOMENT: Final = timedelta(seconds=2)
+_LAST_WAIT: Final = timedelta(hours=8)
+_URL: Final = re.compile(r"https?://[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]+")
+_WEBHOOKS, _EVENTS = map(arena_key, ("webhooks", "events"))
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where an owner's events go.
+
+    Attributes:
+        url: an address.
+        secret: signs what is posted.
+    """
+
+    url: str
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """An event that is to be posted now.
+
+    Attributes:
+        event_id: its id.
+        token: fences the claim.
+        attempt: 1 for the first.
+        owner: whose it is.
+        body: what is posted.
+        target: where to; None when the owner has no webhook any more.
+    """
+
+    event_id: str
+    token: str
+    attempt: int
+    owner: str
+    body: str
+    target: Target | None
+
+
+class Webhooks:
+    """The owners' addresses, and the events that wait to be posted there.
+
+    Args:
+        redis: a client made by `arena.db.connection.connect`.
+        allows_http: whether an address may begin with ``http://``.
+        allows_private: whether it may be of this machine or of a network that is not public.
+    """
+
+    def __init__(
+        self, redis: Redis, *, allows_http: bool = False, allows_private: bool = False
+    ) -> None:
+        self._redis = redis
+        self._allows_http = allows_http
+        self._allows_private = allows_private
+        self._transitions = Transitions(redis)
+
+    async def set(self, owner: str, url: str) -> str:
+        """Set an owner's address, and return the new secret.
+
+        Raises:
+            InputError: no address that events can be posted to.
+        """
+        judge_url(url, allows_http=self._allows_http, allows_private=self._allows_private)
+        secret = secrets.token_urlsafe(32)
+        await self._redis.hset(_WEBHOOKS, owner, json.dumps({"url": url, "secret": secret}))
+        return secret
+
+    async def remove(self, owner: str) -> None:
+        """End an owner's webhook; what still waits is dropped when its turn comes."""
+        await self._redis.hdel(_WEBHOOKS, owner)
+
+    async def url(self, owner: str) -> str:
+        """Return an owner's address; empty without one."""
+        target = await self._target(owner)
+        return target.url if target else ""
+
+    async def post(self, event: Event) -> None:
+        """Put an event in line; dropped when its owner has no webhook, or too many events."""
+        await self._transitions.run("event_post", event.owner, event.id, event.body(), MOST_EVENTS)
+
+    async def waiting(self) -> int:
+        """Return how many events wait."""
+        return int(await self._redis.zcard(_EVENTS))
+
+    async def claim(self, *, token: str, duration: timedelta) -> Delivery | None:
+        """Take the event that is due longest; None when none is.
+
+        Args:
+            token: random, new for each claim.
+            duration: when another one may take it, unless `settle` was called.
+        """
+        reply: Any = await self._transitions.run("event_claim", token, _ms(duration))
+        if reply is None:
+            return None
+        event_id, body, attempt = reply[0].decode(), reply[1].decode(), int(reply[2])
+        owner = json.loads(body)["owner"]
+        return Delivery(event_id, token, attempt, owner, body, await self._target(owner))
+
+    async def settle(self, delivery: Delivery, *, is_done: bool) -> None:
+        """End a claim: the event is done with, or posted again after a while.
+
+        The wait grows from ten seconds to eight hours; after the last attempt it is dropped.
+        """
+        gives_up = is_done or delivery.attempt >= ATTEMPTS
+        wait = min(_LAST_WAIT, _FIRST_WAIT * 4 ** (delivery.attempt - 1))
+        await self._transitions.run(
+            "event_settle",
+            *(delivery.event_id, delivery.token, int(gives_up), _ms(wait), delivery.owner, 1),
+        )
+
+    async def defer(self, delivery: Delivery) -> None:
+        """End a claim without an attempt: the event is due again in a moment."""
+        await self._transitions.run(
+            "event_settle",
+            *(delivery.event_id, delivery.token, 0, _ms(_MOMENT), delivery.owner, 0),
+        )
+
+    async def _target(self, owner: str) -> Target | None:
+        text: Any = await self._redis.hget(_WEBHOOKS, owner)
+        return Target(**json.loads(text)) if text else None
+
+
+def judge_url(url: str, *, allows_http: bool, allows_private: bool = False) -> None:
+    """Judge an address that somebody gave; what a name stands for is judged when it is used.
+
+    Raises:
+        InputError: one sentence about what is wrong.
+    """
+    schemes = ("https", "http") if allows_http else ("https",)
+    problem = ""
+    try:
+        parts = urlsplit(url)
+        if len(url) > URL_CHARACTERS:
+            problem = f"longer than {URL_CHARACTERS} characters"
+        elif parts.scheme not in schemes:
+            problem = f"none that begins with {schemes[0]}://"
+        elif not _URL.fullmatch(url) or not parts.hostname or parts.port == 0:
+            problem = "no plain address of a host, in ASCII"
+        elif parts.username is not None or parts.password is not None:
+            problem = "one with a name or password, which belong elsewhere"
+        elif not allows_private and _is_private(parts.hostname):
+            problem = "one that cannot be reached from the internet"
+    except ValueError as error:
+        problem = f"none: {error}"
+    if problem:
+        raise InputError(
+            f"a webhook's address such as https://example.org/arena is needed; this is {problem}"
+        )
+
+
+def _is_private(host: str) -> bool:
+    """Return whether a host says by itself that it is not public."""
+    try:
+        return not is_public(host)
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def is_public(address: str) -> bool:
+    """Return whether an address belongs to the internet, and to one machine there.
+
+    What stands for an address of the old internet within the new one is judged as that.
+    """
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
+        if inner is None and ip in ipaddress.ip_network("64:ff9b::/96"):
+            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+    return ip.is_global and not ip.is_multicast
+
+
+def signature(secret: str, *, timestamp: int, body: str) -> str:
+    """Return what ``Arena-Signature`` carries."""
+    mac = hmac.digest(secret.encode(), f"{timestamp}.{body}".encode(), hashlib.sha256)
+    return f"v1={mac.hex()}"
+
+
+def _ms(duration: timedelta) -> int:
+    return round(duration / timedelta(milliseconds=1))

@@ -1,0 +1,1 @@
+"""Leases matches, plays them, commits their results."""

@@ -1,0 +1,108 @@
+"""From a match that was played to what is committed of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from arena.matches.report import entrant_places, sets_of
+from arena.queue.models import Forfeits, Luck, MatchResult
+from arena.ratings import elo
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from referee.games.replay import Replay, ReplayGame
+
+
+def match_result(replay: Replay, *, digest: bytes, seconds: float) -> MatchResult:
+    """Return what a worker commits.
+
+    Forfeited games count by their places in scores and sets, and are left out of points.
+
+    Args:
+        replay: the match, every board in all its rotations.
+        digest: SHA-256 of the archived file.
+        seconds: how long the match took.
+    """
+    entrants = len(replay.entrants)
+    scores = elo.scores_from_places([entrant_places(game, entrants) for game in replay.games])
+    return MatchResult(
+        scores=tuple(map(tuple, scores)),
+        digest=digest,
+        terminations=Counter(game.termination for game in replay.games),
+        forfeits=_forfeits(replay),
+        sets=_half_points(replay),
+        points=_points(replay),
+        played=timedelta(seconds=seconds),
+        luck=_luck(replay),
+    )
+
+
+def _forfeits(replay: Replay) -> tuple[Forfeits, ...]:
+    counts = Counter(
+        (game.seats[forfeit.seat], forfeit.reason)
+        for game in replay.games
+        for forfeit in game.forfeits
+    )
+    return tuple(
+        Forfeits(entrant, reason, games) for (entrant, reason), games in sorted(counts.items())
+    )
+
+
+def _half_points(replay: Replay) -> tuple[int, ...]:
+    entrants = len(replay.entrants)
+    return tuple(
+        sum(_half(entrant_places(game, entrants), i, j) for game in games)
+        for _, games in sorted(sets_of(replay).items())
+        for i, j in combinations(range(entrants), 2)
+    )
+
+
+def _half(places: Sequence[int], i: int, j: int) -> int:
+    return 2 * (places[i] < places[j]) + (places[i] == places[j])
+
+
+def _points(replay: Replay) -> tuple[int, ...]:
+    totals = [0] * len(replay.entrants)
+    played = [game for game in replay.games if not game.forfeits]
+    for game in played:
+        _add_points(totals, game)
+    return tuple(totals) if played else ()
+
+
+def _add_points(totals: list[int], game: ReplayGame) -> None:
+    for seat, entrant in enumerate(game.seats):
+        totals[entrant] += game.outcome.points[seat]
+
+
+def _luck(replay: Replay) -> Luck:
+    """Sum up what `Luck` holds."""
+    entrants = len(replay.entrants)
+    first = [
+        _half(game.outcome.places, 0, seat)
+        for game in replay.games
+        if not game.forfeits
+        for seat in range(1, len(game.seats))
+        if game.seats[seat] != game.seats[0]
+    ]
+    sets = [
+        [_half_points_of_first(entrant_places(game, entrants)) for game in games]
+        for games in sets_of(replay).values()
+        if not any(game.forfeits for game in games)
+    ]
+    return Luck(
+        first_seat=sum(first),
+        first_seat_most=2 * len(first),
+        sets=len(sets),
+        rotations=len(sets[0]) if sets else 0,
+        total=sum(map(sum, sets)),
+        squares=sum(half**2 for halves in sets for half in halves),
+        set_squares=sum(sum(halves) ** 2 for halves in sets),
+    )
+
+
+def _half_points_of_first(places: list[int]) -> int:
+    return sum(_half(places, 0, other) for other in range(1, len(places)))

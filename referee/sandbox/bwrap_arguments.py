@@ -1,0 +1,116 @@
+"""bubblewrap's arguments: what a bot sees, and what it is kept from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from referee.sandbox.limits import Limits
+
+BOT = Path("/bot")
+SEAT = Path("/run/arena")
+TMP = "/tmp"  # noqa: S108 -- the bot's own
+SHM = "/dev/shm"  # noqa: S108 -- likewise
+
+_INSIDE = "65534"
+"""The bot's user and group as it sees them."""
+
+_ETC = Path(__file__).with_name("etc")
+_FROM_HOST_ETC = ("ld.so.cache", "alternatives")
+"""Where libraries and programs of the system are found; the rest of /etc is our own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A folder or file that a bot sees.
+
+    Attributes:
+        source: where it is outside; a symbolic link of the root folder is seen as a link.
+        target: where the bot sees it.
+        writable: whether the bot may write it.
+    """
+
+    source: Path
+    target: Path
+    writable: bool = False
+
+
+def system_mounts() -> tuple[Mount, ...]:
+    """Return what every bot sees: programs and libraries of the system, and an /etc without us."""
+    names = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
+    roots = [Path("/", name) for name in names]
+    own = [Mount(file, Path("/etc", file.name)) for file in sorted(_ETC.iterdir())]
+    host = [Mount(path, path) for name in _FROM_HOST_ETC if (path := Path("/etc", name)).exists()]
+    return (*(Mount(root, root) for root in roots if root.exists()), *own, *host)
+
+
+@dataclass(frozen=True, slots=True)
+class Walls:
+    """What one bot sees.
+
+    Attributes:
+        mounts: its folders and files besides /dev, /dev/shm and /tmp.
+        environment: all of its environment.
+        limits: the sizes of /tmp and /dev/shm.
+    """
+
+    mounts: tuple[Mount, ...]
+    environment: Mapping[str, str]
+    limits: Limits
+
+    def arguments(self, *, told: int | None, seccomp: int) -> list[str]:
+        """Return the arguments that build the walls.
+
+        Args:
+            told: the descriptor on which bubblewrap tells the first process of the namespace; None
+                where a view was built around: then every mount is at its target already.
+            seccomp: the descriptor that holds the filter.
+        """
+        words = ["--unshare-user", "--uid", _INSIDE, "--gid", _INSIDE, "--unshare-ipc"]
+        words += ["--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup"]
+        words += ["--die-with-parent", "--new-session"]
+        words += [] if told is None else ["--info-fd", str(told)]
+        words += ["--seccomp", str(seccomp), "--clearenv"]
+        for name, value in self.environment.items():
+            words += ["--setenv", name, value]
+        words += ["--dev", "/dev"]
+        words += ["--size", str(self.limits.shm_bytes), "--perms", "1777", "--tmpfs", SHM]
+        words += ["--size", str(self.limits.tmp_bytes), "--perms", "1777", "--tmpfs", TMP]
+        words += self._mount_arguments(in_view=told is None)
+        return [*words, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(BOT)]
+
+    def view_arguments(self, *, told: int) -> list[str]:
+        """Return the arguments with which root builds a view of the same mounts around the walls.
+
+        bubblewrap itself needs /dev, /proc and /tmp in there; the bot sees none of them. The view
+        has a pid namespace, too: when we die, the kernel asks whether this bubblewrap, which has
+        laid its capabilities down, may end a process of another user. It may end its namespace.
+
+        Args:
+            told: the descriptor on which bubblewrap tells the first process of the namespace.
+        """
+        words = ["--unshare-pid", "--info-fd", str(told), "--die-with-parent"]
+        words += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+        words += ["--cap-add", "CAP_SETPCAP"]
+        words += ["--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc"]
+        words += ["--perms", "0755", "--dir", TMP]
+        return [*words, *self._mount_arguments(in_view=False), "--remount-ro", "/"]
+
+    def _mount_arguments(self, *, in_view: bool) -> Iterator[str]:
+        made = {Path("/"), Path(TMP)}
+        for mount in self.mounts:
+            for folder in reversed(mount.target.parents):
+                if folder not in made:
+                    made.add(folder)
+                    yield from ("--perms", "0755", "--dir", str(folder))
+            made.add(mount.target)
+            if mount.source == mount.target and mount.source.is_symlink():
+                yield from ("--symlink", str(mount.source.readlink()), str(mount.target))
+            else:
+                source = mount.target if in_view else mount.source
+                bind = "--bind" if mount.writable else "--ro-bind"
+                yield from (bind, str(source), str(mount.target))

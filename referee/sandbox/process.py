@@ -1,0 +1,263 @@
+"""One bot process: its start, its output, and its certain end.
+
+The process leads a session of its own. In a sandbox it ends with its pid namespace; without one,
+whatever it leaves behind is found by the session or by the token in its environment. The exit code
+says how a bot ended, not the stream; in a sandbox it is no more than the bot's claim.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from referee.sandbox.namespace import Namespace
+from referee.sandbox.output import OutputPipe
+from referee.sandbox.stragglers import end_stragglers
+from referee.sandbox.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from resource import struct_rusage
+
+    from referee.sandbox.limits import Limits
+    from referee.sandbox.sandbox import BotCommand, Launch, Sandbox
+
+GRACE = 0.5
+"""Seconds between SIGTERM and SIGKILL."""
+
+_SIGNALLED = 128
+"""What bubblewrap and shells add to the number of the signal that ended a command."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExitReport:
+    """How a bot process ended.
+
+    Attributes:
+        code: exit code; negative for a signal.
+        stopped: whether we ended it.
+        peak_memory: most memory of all its processes, in bytes, seen twenty times a second.
+        cpu_seconds: user and system time of the process and its children, seen as often.
+        output_bytes: how much it printed.
+        overuse: what it used too much of, so that it was ended; empty otherwise.
+    """
+
+    code: int
+    stopped: bool
+    peak_memory: int
+    cpu_seconds: float
+    output_bytes: int = 0
+    overuse: str = ""
+
+    def __str__(self) -> str:
+        if self.overuse:
+            return f"it used {self.overuse}"
+        if self.code >= 0:
+            return f"exit code {self.code}"
+        try:
+            name = signal.Signals(-self.code).name
+        except ValueError:
+            name = f"signal {-self.code}"
+        return f"killed by {name}"
+
+
+class BotProcess:
+    """A running bot.
+
+    Attributes:
+        report: how the process ended; None while it runs.
+        stdout: what it printed there.
+        stderr: what it printed there.
+    """
+
+    def __init__(
+        self,
+        command: BotCommand,
+        sandbox: Sandbox,
+        *,
+        exited: Callable[[BotProcess], None],
+        limits: Limits | None = None,
+    ) -> None:
+        """Start the process, on the running loop's own thread: it dies with that thread.
+
+        Args:
+            command: what to start.
+            sandbox: what it becomes.
+            exited: called once, when the process has ended.
+            limits: other ones than the sandbox's own.
+
+        Raises:
+            InvalidBotError: the command names no program.
+            OSError: the process cannot be started.
+        """
+        self.report: ExitReport | None = None
+        self._exited = exited
+        self._stopping = False
+        self._gone = False
+        self._overuse = ""
+        self._mark = f"ARENA_BOT_TOKEN={command.token}" if command.token else ""
+        self._ended = asyncio.Event()
+        self._ending: asyncio.Task[None] | None = None
+        self._launch = launch = sandbox.launch(command, limits=limits)
+        with ExitStack() as on_failure:
+            on_failure.callback(launch.give_up)
+            self.stdout = OutputPipe()
+            on_failure.callback(self.stdout.close)
+            self.stderr = OutputPipe()
+            on_failure.callback(self.stderr.close)
+            self._process = self._spawn(launch)
+            on_failure.callback(self._abandon)
+            self._pidfd = os.pidfd_open(self.pid)
+            on_failure.pop_all()
+        self.stdout.close_write_end()
+        self.stderr.close_write_end()
+        launch.close_inherited()
+        asyncio.get_running_loop().add_reader(self._pidfd, self._reap)
+        self._watchdog: Watchdog | None = None
+        self._namespace: Namespace | None = None
+        if launch.info is None:
+            self._watch(self.pid)
+        else:
+            self._namespace = Namespace(launch.info, outer=self.pid, known=self._watch)
+
+    def _spawn(self, launch: Launch) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            launch.argv,
+            cwd=launch.folder,
+            env=dict(launch.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=self.stdout.write_end,
+            stderr=self.stderr.write_end,
+            pass_fds=launch.inherited,
+            start_new_session=True,
+        )
+
+    def _abandon(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def _watch(self, first: int) -> None:
+        self._watchdog = Watchdog(
+            first,
+            self._launch,
+            session=None if self._namespace is None else self.pid,
+            overused=self._end_for_overuse,
+        )
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also the id of its session and group."""
+        return self._process.pid
+
+    def output_bytes(self) -> int:
+        """Return how much the process has printed so far."""
+        return self.stdout.ring.total + self.stderr.ring.total
+
+    async def wait(self, limit: float) -> ExitReport | None:
+        """Wait up to ``limit`` seconds for the end of the process."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(limit):
+                await self._ended.wait()
+        return self.report
+
+    async def stop(self, grace: float = GRACE) -> ExitReport:
+        """End the process and everything that it started; may be called more than once.
+
+        SIGTERM, up to ``grace`` seconds, SIGKILL, then whatever is left.
+        """
+        self._stopping = True
+        if self.report is None and grace > 0:
+            self._terminate()
+            await self.wait(grace)
+        self._kill()
+        await self._ended.wait()
+        if self._ending is None:
+            self._ending = asyncio.create_task(self._clean_up())
+        await asyncio.shield(self._ending)
+        assert self.report is not None
+        return self.report
+
+    def kill_now(self) -> None:
+        """Send SIGKILL, without waiting."""
+        self._stopping = True
+        self._kill()
+
+    async def _clean_up(self) -> None:
+        if self._namespace is not None:
+            await self._namespace.gone()
+        elif not self._gone:
+            end_stragglers(self.pid, self._mark)
+        self._gone = True
+        self.stdout.close()
+        self.stderr.close()
+        if self._launch.written is None:
+            self._launch.held.close()
+        else:  # it goes through the whole folder
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(None, self._launch.held.close)
+
+    def _terminate(self) -> None:
+        if self._namespace is not None:
+            self._namespace.terminate()
+        else:
+            self._signal_group(signal.SIGTERM)
+
+    def _kill(self) -> None:
+        if self._namespace is not None and (self.report is None or self._namespace.first):
+            self._namespace.kill()
+        self._signal_group(signal.SIGKILL)
+
+    def _signal_group(self, number: signal.Signals) -> None:
+        # The group's id is ours until the group is empty, even after its leader was reaped. Once
+        # everybody was ended, it may be anybody's.
+        if self._gone:
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
+
+    def _end_for_overuse(self, what: str) -> None:
+        if self.report is None:
+            self._overuse = what
+            self._kill()
+
+    def _reap(self) -> None:
+        pid, status, usage = os.wait4(self.pid, os.WNOHANG)
+        if pid == 0:
+            return
+        asyncio.get_running_loop().remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        code = os.waitstatus_to_exitcode(status)
+        self._process.returncode = code
+        if self._watchdog is not None:
+            self._watchdog.stop()
+        self.report = self._make_report(code, usage)
+        self._ended.set()
+        self._exited(self)
+
+    def _make_report(self, code: int, usage: struct_rusage) -> ExitReport:
+        peaks, seconds = [0], [usage.ru_utime + usage.ru_stime]
+        if self._namespace is None:
+            peaks.append(usage.ru_maxrss * 1024)
+        elif _SIGNALLED < code < _SIGNALLED + signal.NSIG:
+            code = _SIGNALLED - code
+        if self._watchdog is not None:
+            peaks.append(self._watchdog.peak_memory)
+            seconds.append(self._watchdog.cpu_seconds)
+        cgroup = self._launch.cgroup
+        if cgroup is not None:
+            peaks.append(cgroup.peak_memory())
+            if cgroup.oom_kills() and not self._overuse:
+                self._overuse = "more memory than its control group may"
+        return ExitReport(
+            code=code,
+            stopped=self._stopping,
+            peak_memory=max(peaks),
+            cpu_seconds=max(seconds),
+            output_bytes=self.output_bytes(),
+            overuse=self._overuse,
+        )

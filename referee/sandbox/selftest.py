@@ -1,0 +1,95 @@
+"""Finds out how well this machine can wall bots in, by trying."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from referee.errors import SandboxUnavailableError
+from referee.sandbox.bubblewrap import BubblewrapSandbox, SandboxSettings
+from referee.sandbox.cgroup import find_cgroups
+from referee.sandbox.run import run_in_sandbox
+from referee.sandbox.sandbox import BotCommand, PlainSandbox, Sandbox
+from referee.sandbox.scratch import Scratch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from referee.sandbox.cgroup import CgroupParent
+
+_LIMIT = timedelta(seconds=30)
+_PROBE = Path(__file__).with_name("probe.py")
+_SHOWN = 300
+"""Characters of what bubblewrap or the probe said."""
+
+
+async def detect_sandbox(settings: SandboxSettings | None = None) -> Sandbox:
+    """Return the strongest sandbox that works here; its `why` says why it is no stronger.
+
+    From the strongest: ``bwrap+cgroup``, ``bwrap+watchdog``, ``none``. Each is tried with a bot
+    that leans against the walls. Whether bots that nobody trusts may run in the one that is left,
+    `Sandbox.require_walls` says.
+
+    Raises:
+        InputError: an interpreter that the settings name does not serve.
+    """
+    settings = settings or SandboxSettings()
+    why = ""
+    tries: list[CgroupParent | None] = [None]
+    try:
+        tries.insert(0, find_cgroups(settings.cgroup))
+    except SandboxUnavailableError as error:
+        why = str(error)
+    for cgroups in tries:
+        try:
+            sandbox = BubblewrapSandbox(settings, cgroups=cgroups, why=why)
+            await lean_against(sandbox)
+        except SandboxUnavailableError as error:
+            why = str(error)
+        else:
+            return sandbox
+    return PlainSandbox(limits=settings.limits, why=why)
+
+
+async def lean_against(sandbox: Sandbox) -> None:
+    """Run a bot that tries what no bot should be able to do.
+
+    Raises:
+        SandboxUnavailableError: it succeeded somewhere, or could not be started; the sentence is
+            bubblewrap's own where there is one.
+    """
+    with _scene() as (port, own, other, folder):
+        words = ("python", _PROBE.name, str(port), str(other), str(sandbox.limits.processes))
+        command = BotCommand(words=words, folder=folder, socket=own, token="none")  # noqa: S106
+        try:
+            report = await run_in_sandbox(command, sandbox, limit=_LIMIT)
+        except OSError as error:
+            raise SandboxUnavailableError(str(error)) from error
+    if not report.succeeded:
+        said = report.stderr.strip()[-_SHOWN:]
+        raise SandboxUnavailableError(said or f"the test of the sandbox failed: {report}")
+
+
+@contextmanager
+def _scene() -> Iterator[tuple[int, Path, Path, Path]]:
+    """Yield a port that listens on loopback, two seats' sockets, and the folder of a bot."""
+    with (
+        ExitStack() as held,
+        socket.create_server(("127.0.0.1", 0)) as loopback,
+        socket.socket(socket.AF_UNIX) as own,
+        socket.socket(socket.AF_UNIX) as other,
+    ):
+        scratch = Scratch("selftest", short=True)
+        held.callback(scratch.remove)
+        folder = scratch.path
+        for number, seat in (("0", own), ("1", other)):
+            (folder / number).mkdir(mode=0o700)
+            seat.bind(str(folder / number / "s"))
+            seat.listen()
+        bot = folder / "bot"
+        bot.mkdir()
+        (bot / _PROBE.name).write_bytes(_PROBE.read_bytes())
+        yield loopback.getsockname()[1], folder / "0" / "s", folder / "1" / "s", bot

@@ -1,0 +1,149 @@
+"""Watches what a bot uses, and says when it is too much.
+
+Without a control group this is what bounds memory: the sum of the resident sets, twenty times a
+second. Before a bot is ended for it, pages that its processes share are counted once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from referee.sandbox import procfs
+from referee.sandbox.bwrap_arguments import SHM, TMP
+from referee.sandbox.folder_use import DEPTH_LIMIT, folder_use
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from referee.sandbox.sandbox import Launch
+
+PERIOD = 0.050
+"""Seconds between two looks."""
+
+_PATIENCE = 4
+"""Seconds without a look for each second that counting shared pages took, since it costs a core."""
+
+
+class Watchdog:
+    """Watches one bot.
+
+    Attributes:
+        peak_memory: the most memory seen, in bytes.
+        cpu_seconds: processor time seen.
+    """
+
+    def __init__(
+        self,
+        pid: int,
+        launch: Launch,
+        *,
+        session: int | None,
+        overused: Callable[[str], None],
+    ) -> None:
+        """Begin to watch, on the running loop.
+
+        Args:
+            pid: the process from which all others descend.
+            launch: what is known of the bot: its limits, its control group, what it may write.
+            session: of the processes that hold the walls; the bot's others are in other ones, and
+                have file systems of their own. None where there are no walls.
+            overused: called once, with the sentence that says what was too much.
+        """
+        self.peak_memory = 0
+        self.cpu_seconds = 0.0
+        self._pid = pid
+        self._limits = launch.limits
+        self._session = session
+        self._cgroup = launch.cgroup
+        self._written = launch.written
+        self._weighing: asyncio.Task[None] | None = None
+        self._overused = overused
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = self._loop.call_later(PERIOD, self._look)
+        self._count: asyncio.Task[None] | None = None
+
+    def stop(self) -> None:
+        """Look once more at what was used, and no more after that."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            self._measure(procfs.family(self._pid))
+        for task in (self._count, self._weighing):
+            if task is not None:
+                task.cancel()
+
+    def _look(self) -> None:
+        self._timer = self._loop.call_later(PERIOD, self._look)
+        members = procfs.family(self._pid)
+        resident = self._measure(members)
+        if self._cgroup is not None and self._cgroup.oom_kills():
+            self._say(f"more than its {_mebibytes(self._limits.memory)} of memory")
+        elif self._session is not None and self._holds_many_files(members, self._session):
+            self._say(f"more than {self._limits.files} files in /tmp and /dev/shm")
+        elif resident > self._limits.memory and self._timer is not None:
+            # Not here: the kernel takes milliseconds to walk the pages of a large process.
+            self._timer.cancel()
+            self._count = self._loop.create_task(self._count_shared_once(members))
+        if self._written is not None and (self._weighing is None or self._weighing.done()):
+            self._weighing = self._loop.create_task(self._weigh(self._written))
+
+    def _measure(self, members: list[int]) -> int:
+        found = [used for member in members if (used := procfs.usage(member)) is not None]
+        resident = sum(used.resident for used in found)
+        self.peak_memory = max(self.peak_memory, min(resident, self._limits.memory))
+        self.cpu_seconds = max(self.cpu_seconds, sum(used.cpu_seconds for used in found))
+        return resident
+
+    def _holds_many_files(self, members: list[int], session: int) -> bool:
+        inside = procfs.in_other_sessions(members, session)[:1]
+        return any(procfs.files_in(pid, (TMP, SHM)) > self._limits.files for pid in inside)
+
+    async def _count_shared_once(self, members: list[int]) -> None:
+        begun = time.monotonic()
+        total = await self._loop.run_in_executor(None, _proportional_sum, members)
+        took = time.monotonic() - begun
+        if self._timer is None:
+            return
+        if total > self._limits.memory:
+            self.peak_memory = max(self.peak_memory, total)
+            self._say(
+                f"{_mebibytes(total)} of memory; its limit is {_mebibytes(self._limits.memory)}"
+            )
+        else:
+            self._timer = self._loop.call_later(max(PERIOD, _PATIENCE * took), self._look)
+
+    async def _weigh(self, folder: Path) -> None:
+        limits = self._limits
+        use = await self._loop.run_in_executor(
+            None, lambda: folder_use(folder, most_files=limits.folder_files)
+        )
+        if use.size > limits.folder_bytes:
+            self._say(f"more than {_mebibytes(limits.folder_bytes)} in its folder")
+        elif use.files > limits.folder_files:
+            self._say(f"more than {limits.folder_files} files in its folder")
+        elif use.hides:
+            self._say(f"folders that cannot be read, or nested deeper than {DEPTH_LIMIT}")
+
+    def _say(self, what: str) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            self._overused(what)
+
+
+def _proportional_sum(members: list[int]) -> int:
+    total = 0
+    for member in members:
+        shared = procfs.proportional(member)
+        if shared is None:
+            used = procfs.usage(member)
+            shared = 0 if used is None else used.resident
+        total += shared
+    return total
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / (1 << 20):.0f} MiB"
