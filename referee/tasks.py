@@ -1,8 +1,9 @@
-"""Work that is finished once it has begun, whoever stops waiting for it."""
+"""Small waits of asyncio: for an event, for the end of a task, through a cancellation."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -25,3 +26,26 @@ async def see_through(work: Coroutine[Any, Any, _T]) -> _T:
     if cancelled is not None:
         raise cancelled
     return task.result()
+
+
+async def is_set_within(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for an event, at most so long; return whether it is set."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    return event.is_set()
+
+
+async def cancel(task: asyncio.Task[Any], *, again: float = 1.0) -> None:
+    """Cancel a task and wait for its end, whatever that is.
+
+    A library may lose a cancellation, as Python 3.11's ``asyncio.wait_for`` does when what it waits
+    for ends at that moment; so a task that goes on is cancelled again.
+
+    Args:
+        task: what is cancelled.
+        again: seconds after which it is cancelled once more.
+    """
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=again)

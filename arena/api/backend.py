@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arena.api.gate import has_scope, owner
-from arena.bots.versions import Submissions
+from arena.bots.submissions import Submissions
 from arena.competitions.store import CompetitionStore
 from arena.errors import DeniedError, NotFoundError, PreconditionError
 from arena.owners.limits import Limits, OwnerLimits

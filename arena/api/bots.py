@@ -9,8 +9,8 @@ from arena.api.backend import sees_private
 from arena.api.gate import call, has_scope, owner
 from arena.api.messages import bot_message, place_message, version_message
 from arena.api.operations import sentence
+from arena.bots.placement import place
 from arena.bots.registry import BotState, VersionState
-from arena.bots.versions import place
 from arena.errors import DeniedError, PreconditionError
 from arena.owners.tokens import Scope
 from arena.queue.models import Standing

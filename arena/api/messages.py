@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from arena.bots.registry import Bot, Version
-    from arena.bots.versions import VersionStep
+    from arena.bots.steps import VersionStep
     from arena.db.presence import Announcement
     from arena.queue.entries import LoggedResult
     from arena.queue.models import Counts, DeadMatch, FlowCounts, MatchSpec, Standing

@@ -25,8 +25,8 @@ from arena.api.operations import OperatorCalls
 from arena.api.submissions import SubmissionCalls
 from arena.api.watching import Streams, WatchCalls
 from arena.api.webhooks import WebhookCalls
-from arena.db.retry import cancel
 from arena.errors import InputError
+from referee.tasks import cancel
 
 if TYPE_CHECKING:
     from datetime import timedelta

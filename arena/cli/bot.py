@@ -166,7 +166,7 @@ def recheck(
     """Let a rejected version be tried again, when what was wrong was the arena's and is mended."""
 
     async def question(arena: Arena) -> bool:
-        from arena.bots.versions import Submissions  # noqa: PLC0415 -- needs the `server` extra
+        from arena.bots.submissions import Submissions  # noqa: PLC0415 -- needs the `server` extra
 
         submissions = Submissions(arena.redis, arena.store, arena.archive, load=load_bot_folder)
         return await submissions.recheck(version)

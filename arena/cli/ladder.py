@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from arena.cli.connection import Arena
-    from arena.queue.board_scores import Strength
     from arena.queue.rebuild import Report
+    from arena.queue.strengths import Strength
 
 REBUILD = "rebuild"
 

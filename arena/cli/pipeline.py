@@ -14,7 +14,7 @@ from arena.cli.connection import settings_of
 from arena.cli.console import DataDir, RedisUrl
 from arena.cli.service import ConfigFile, MetricsPort, ladder_plan, part, worker_options
 from arena.db.presence import Announcement, Workers
-from arena.db.retry import UNREACHABLE, cancel
+from arena.db.retry import UNREACHABLE
 from arena.pipeline.pipeline import Pipeline, PipelineOptions, yield_to_matches
 from arena.pipeline.trial import TrialOptions, ValidationPlan
 from arena.processes.lifecycle import process_name, run_until_told, set_up_log
@@ -23,6 +23,7 @@ from arena.scheduler.housekeeping import keep_cache
 from arena.webhooks.courier import Courier, DeliveryOptions
 from arena.webhooks.outbox import Webhooks
 from referee.clock import TimeControl
+from referee.tasks import cancel
 
 if TYPE_CHECKING:
     from arena.config import Settings

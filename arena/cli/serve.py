@@ -16,10 +16,10 @@ from arena.cli.connection import settings_of
 from arena.cli.console import DataDir, RedisUrl
 from arena.cli.service import ConfigFile, MetricsPort, part
 from arena.db.presence import LIFE, Announcement, Workers
-from arena.db.retry import cancel
 from arena.owners.tokens import ensure_admin_token
 from arena.processes.lifecycle import process_name, run_until_told, set_up_log
 from referee.sandbox.scratch import sweep
+from referee.tasks import cancel
 
 if TYPE_CHECKING:
     from arena.config import Settings

@@ -17,7 +17,6 @@ from arena.cli.connection import Arena, opened, settings_of
 from arena.cli.console import DataDir, RedisUrl, progress_console
 from arena.db.connection import connect
 from arena.db.presence import Workers
-from arena.db.retry import cancel, is_set_within
 from arena.errors import InputError
 from arena.metrics import Metrics
 from arena.owners.tokens import ADMIN_FILE
@@ -27,6 +26,7 @@ from arena.processes.supervisor import running
 from arena.scheduler.housekeeping import keep_cache, keep_house
 from arena.scheduler.scheduler import LadderPlan, Scheduler, SchedulerOptions
 from arena.worker.worker import Worker, WorkerOptions
+from referee.tasks import cancel, is_set_within
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

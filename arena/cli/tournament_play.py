@@ -26,7 +26,6 @@ from arena.cli.console import DataDir, Json
 from arena.cli.demo import sample_bots
 from arena.cli.format_options import FormatChoice, Ruleset, TimeControl, takes_format
 from arena.competitions.records import CompetitionRules, Seeding
-from arena.db.retry import cancel
 from arena.errors import ArenaError, InputError
 from arena.processes.lifecycle import run_until_told
 from arena.processes.supervisor import Supervisor, running
@@ -34,6 +33,7 @@ from arena.scheduler.scheduler import FLOW
 from referee.bot_folder import load_bot_folder
 from referee.games import parse_ruleset
 from referee.sandbox.scratch import Scratch
+from referee.tasks import cancel
 
 if TYPE_CHECKING:
     from arena.config import Settings

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self
 
 from arena.competitions.records import round_key
+from arena.db.keys import milliseconds
 from arena.formats.model import TIED, WON, PlannedMatch, PlayedMatch
 from arena.queue.models import Forfeits, Luck
 from referee.outcome import ForfeitReason
@@ -136,7 +137,7 @@ class CompetitionResult:
             "games": self.games,
             "forfeits": [(each.entrant, each.reason, each.games) for each in self.forfeits],
             "points": self.points,
-            "played_ms": round(self.played / timedelta(milliseconds=1)),
+            "played_ms": milliseconds(self.played),
             "luck": None if self.luck is None else self.luck.numbers,
             "substituted": self.substituted,
             "time": None if self.time is None else self.time.isoformat(),

@@ -26,7 +26,7 @@ from arena.competitions.records import (
     record_of,
 )
 from arena.competitions.results import CompetitionResult
-from arena.db.keys import arena_key
+from arena.db.keys import arena_key, milliseconds
 from arena.db.transitions import Transitions
 from arena.errors import ArenaError, InputError, NotFoundError, PreconditionError
 
@@ -312,7 +312,7 @@ class CompetitionStore:
 
         Until the scheduler has followed the annulment, and for ``duration`` at most.
         """
-        await self.run(competition, "hold", match_id, round(duration / timedelta(milliseconds=1)))
+        await self.run(competition, "hold", match_id, milliseconds(duration))
 
     async def release(self, competition: str, match_id: str) -> None:
         """Take back a `hold`: the match is not annulled."""

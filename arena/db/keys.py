@@ -4,6 +4,7 @@ All keys of a ladder carry its hash tag, ``{l:<ruleset>}``, and all others the t
 that a script's keys share one slot of a cluster.
 """
 
+from datetime import timedelta
 from typing import Final
 
 LADDER_KEYS: Final = (
@@ -39,3 +40,8 @@ def ladder_key(ruleset: str, part: str) -> str:
 def arena_key(part: str) -> str:
     """Return the key of a part (one of `ARENA_KEYS`) that belongs to no ladder."""
     return f"{{arena}}:{part}"
+
+
+def milliseconds(duration: timedelta) -> int:
+    """Return a duration as scripts take it, in whole milliseconds."""
+    return round(duration / timedelta(milliseconds=1))

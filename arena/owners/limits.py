@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from redis.asyncio import Redis
 
+from arena.db.keys import milliseconds
 from arena.errors import LimitError
 
 HOUR: Final = timedelta(hours=1)
@@ -68,7 +69,7 @@ class Limits:
         """
         wait: Any = await self._take(
             keys=[_key("uploads", owner)],
-            args=[self.most.uploads, _ms(HOUR), secrets.token_hex(8)],
+            args=[self.most.uploads, milliseconds(HOUR), secrets.token_hex(8)],
         )
         if wait:
             retry = timedelta(milliseconds=int(wait))
@@ -99,7 +100,7 @@ class Limits:
         """
         answer: Any = await self._hold(
             keys=[_key("bots", owner)],
-            args=[self.most.bots, _ms(_PLACE), name, *present],
+            args=[self.most.bots, milliseconds(_PLACE), name, *present],
         )
         if answer == b"full":
             raise LimitError(
@@ -122,7 +123,7 @@ class Limits:
         await self._forget_ended(owner, is_open)
         answer: Any = await self._hold(
             keys=[_key("challenges", owner)],
-            args=[self.most.challenges, _ms(_CHALLENGE), match],
+            args=[self.most.challenges, milliseconds(_CHALLENGE), match],
         )
         if answer == b"full":
             raise LimitError(
@@ -159,10 +160,6 @@ class Limits:
 
 def _key(what: str, owner: str) -> str:
     return f"{{arena}}:{what}-of:{owner}"
-
-
-def _ms(duration: timedelta) -> int:
-    return round(duration / timedelta(milliseconds=1))
 
 
 def _words(duration: timedelta) -> str:

@@ -1,7 +1,7 @@
 """Tries submitted versions: built, checked, played against house bots, then accepted or rejected.
 
 The version that plays goes on playing until a new one has been accepted. Everything that a process
-does here may end at any moment and is done again by another one: see `arena.bots.versions`.
+does here may end at any moment and is done again by another one: see `arena.bots.trials`.
 """
 
 import asyncio
@@ -17,9 +17,10 @@ import structlog
 from redis.asyncio import Redis
 
 from arena.archive.archive import Archive
+from arena.bots.placement import place
 from arena.bots.registry import Store
-from arena.bots.versions import Claim, Trials, place
-from arena.db.retry import UNREACHABLE, cancel, is_set_within
+from arena.bots.trials import Claim, Trials
+from arena.db.retry import UNREACHABLE
 from arena.errors import is_full
 from arena.pipeline.suspension import Follower
 from arena.pipeline.trial import Trial, TrialFailedError, TrialOptions
@@ -27,6 +28,7 @@ from arena.queue.queues import Queues
 from arena.uploads.reasons import OURS
 from referee.match.runner import Referee
 from referee.sandbox.sandbox import Sandbox
+from referee.tasks import cancel, is_set_within
 
 NICE: Final = 5
 """Rated matches on the same machine come first."""

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from arena.bots.registry import BotState, VersionState
-from arena.bots.versions import Verdict, VersionStep
+from arena.bots.steps import VersionStep
+from arena.bots.trials import Verdict
 from arena.check import CheckOptions, StepState, check_upload, judging, run_build
 from arena.check.judging import Finding
 from arena.check.run import play_valid
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from arena.archive.archive import Archive
     from arena.bots.registry import Store, Version
-    from arena.bots.versions import Claim, Trials
+    from arena.bots.trials import Claim, Trials
     from arena.check import CheckReport, Step
     from arena.webhooks.events import Event
     from referee.bot_folder import BotFolder

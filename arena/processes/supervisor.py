@@ -17,9 +17,9 @@ import structlog
 
 from arena.db.connection import connect
 from arena.db.embedded import EmbeddedServer
-from arena.db.retry import is_set_within
 from arena.errors import ArenaError, InputError
 from arena.processes.lifecycle import PARENT
+from referee.tasks import is_set_within
 
 if TYPE_CHECKING:
     from arena.config import Settings

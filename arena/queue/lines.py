@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
+from arena.db.keys import milliseconds
 from arena.queue.entries import Annulled, Entered, LogEntry, LoggedResult
 from arena.queue.models import Forfeits, Luck
 from referee.outcome import ForfeitReason, Termination
@@ -49,7 +50,7 @@ def _values(entry: LogEntry) -> dict[str, Any]:
         "forfeits": [(each.entrant, each.reason, each.games) for each in entry.forfeits],
         "sets": entry.sets,
         "points": entry.points,
-        "played_ms": round(entry.played / timedelta(milliseconds=1)),
+        "played_ms": milliseconds(entry.played),
         **({} if entry.luck is None else {"luck": entry.luck.numbers}),
     }
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from redis.asyncio import Redis
 
-from arena.db.keys import ladder_key
+from arena.db.keys import ladder_key, milliseconds
 from arena.db.scripts import Scripts
 from arena.errors import InputError
 from arena.queue import records
@@ -106,7 +106,7 @@ class MatchQueue:
         if len(token) != 32:
             raise InputError("a token is 32 hex digits, secrets.token_hex(16)")
         unrenewed, *reply = await self._scripts.run(
-            "lease", token, _ms(duration), worker, *self._retry_arguments()
+            "lease", token, milliseconds(duration), worker, *self._retry_arguments()
         )
         if unrenewed and expired is not None:
             expired(int(unrenewed))
@@ -123,7 +123,9 @@ class MatchQueue:
 
     async def renew(self, lease: Lease, *, duration: timedelta) -> Renewed:
         """Extend a lease to ``duration`` from now."""
-        answer = await self._scripts.run("renew", lease.match_id, lease.token, _ms(duration))
+        answer = await self._scripts.run(
+            "renew", lease.match_id, lease.token, milliseconds(duration)
+        )
         return Renewed(answer.decode())
 
     async def release(self, lease: Lease, *, reason: str) -> Returned:
@@ -274,11 +276,7 @@ class MatchQueue:
 
     def _retry_arguments(self) -> tuple[int, int, int]:
         policy = self._policy
-        return policy.attempts, policy.voids, _ms(policy.backoff)
-
-
-def _ms(duration: timedelta) -> int:
-    return round(duration / timedelta(milliseconds=1))
+        return policy.attempts, policy.voids, milliseconds(policy.backoff)
 
 
 def _texts(values: list[bytes]) -> list[str]:

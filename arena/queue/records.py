@@ -21,6 +21,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Final
 
+from arena.db.keys import milliseconds
 from arena.queue.entries import Annulled, Entered, LogEntry, LoggedResult
 from arena.queue.models import SCORE, Forfeits, Luck, MatchResult, MatchSpec
 from referee.outcome import ForfeitReason, Termination
@@ -59,7 +60,7 @@ def encode_body(spec: MatchSpec, result: MatchResult) -> bytes:
     _put_number(out, len(result.points))
     for point in result.points:
         _put_number(out, 2 * point if point >= 0 else -2 * point - 1)
-    _put_number(out, round(result.played / timedelta(milliseconds=1)))
+    _put_number(out, milliseconds(result.played))
     for number in result.luck.numbers if result.luck is not None else ():
         _put_number(out, number)
     return bytes(out)

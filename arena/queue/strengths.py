@@ -11,10 +11,10 @@ import json
 import zlib
 from collections import Counter
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final
 
 from arena.db.keys import ladder_key
-from arena.queue.board_scores import MOST_BOTS, Strength, board_scores
 from arena.queue.entries import Annulled, LoggedResult
 from arena.queue.retention import whole_log
 from arena.ratings.set_sums import SetSums
@@ -28,10 +28,34 @@ if TYPE_CHECKING:
     from arena.queue.ladder import Ladder
     from arena.queue.retention import ResultsArchive
 
+MOST_BOTS: Final = 300
+"""Beyond this the fit takes too long to be made on the way; its time grows with the cube."""
+
 MOST_TABLES: Final = 20_000
 """Tables beyond which sums are not kept in Redis: the next scheduler reads the log again."""
 
+_HALF_WIDTH: Final = NormalDist().inv_cdf(0.975)
 _COLUMN, _SUMS = "strengths", "strength-sums"
+
+
+@dataclass(frozen=True, slots=True)
+class Strength:
+    """What the results say of a bot, all its versions together.
+
+    Attributes:
+        elo: its lead over the average bot.
+        error: half of the 95 % interval, in Elo; None where ``note`` says why.
+        note: in words, why there is no error bar.
+    """
+
+    elo: float
+    error: float | None
+    note: str
+
+    @property
+    def deviation(self) -> float | None:
+        """One standard error, in Elo."""
+        return None if self.error is None else self.error / _HALF_WIDTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,3 +197,16 @@ def _line(each: LadderStrength) -> str:
 def _read(line: bytes) -> LadderStrength:
     known, matches, timeouts = json.loads(line)
     return LadderStrength(None if known is None else Strength(*known), matches, timeouts)
+
+
+def board_scores(result: LoggedResult) -> list[list[float]]:
+    """Return the scores of a match by board, 0 to 1, each of the pairs of entrants in order."""
+    pairs = len(result.pair_scores)
+    if not result.sets:
+        return [[score / 1e6 for score in result.pair_scores]]
+    boards = len(result.sets) // pairs
+    most = 2 * result.games // boards
+    return [
+        [half / most for half in result.sets[at : at + pairs]]
+        for at in range(0, len(result.sets), pairs)
+    ]

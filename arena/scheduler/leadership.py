@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from redis.asyncio import Redis
 
+from arena.db.keys import milliseconds
 from arena.db.scripts import Scripts
 
 
@@ -27,17 +28,13 @@ class Leadership:
 
         The holder itself gets its epoch again, and the longer deadline.
         """
-        epoch = int(await self._scripts.run("lead", self._holder, _ms(duration)))
+        epoch = int(await self._scripts.run("lead", self._holder, milliseconds(duration)))
         return epoch or None
 
     async def renew(self, *, epoch: int, duration: timedelta) -> bool:
         """Extend the right; False when it was lost (then stand by and `acquire` again)."""
-        return bool(await self._scripts.run("lead_on", self._holder, epoch, _ms(duration)))
+        return bool(await self._scripts.run("lead_on", self._holder, epoch, milliseconds(duration)))
 
     async def resign(self) -> None:
         """Give the right up, so that another may take it at once."""
         await self._scripts.run("resign", self._holder)
-
-
-def _ms(duration: timedelta) -> int:
-    return round(duration / timedelta(milliseconds=1))

@@ -23,7 +23,6 @@ from arena.competitions.runner import CompetitionRunner
 from arena.competitions.store import StaleEpochError
 from arena.db.keys import arena_key
 from arena.db.presence import Announcement, Workers
-from arena.db.retry import cancel, is_set_within
 from arena.errors import ArenaError
 from arena.metrics import QUEUE_STATES, Metrics
 from arena.queue.models import Enqueued, MatchSpec, RetryPolicy
@@ -33,6 +32,7 @@ from arena.scheduler.leadership import Leadership
 from arena.scheduler.pool import LadderPool, Roster
 from referee.games import parse_ruleset
 from referee.match.boards import rotation_count
+from referee.tasks import cancel, is_set_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable

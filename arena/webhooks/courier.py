@@ -18,9 +18,9 @@ from urllib.parse import SplitResult, urlsplit
 import structlog
 from redis.exceptions import RedisError
 
-from arena.db.retry import is_set_within
 from arena.errors import ArenaError
 from arena.webhooks.outbox import Delivery, Target, Webhooks, is_public, signature
+from referee.tasks import is_set_within
 
 LIMIT: Final = timedelta(seconds=10)
 """From the look-up of the name to the answer's first line."""

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
 
-from arena.db.keys import arena_key
+from arena.db.keys import arena_key, milliseconds
 from arena.db.transitions import Transitions
 from arena.errors import InputError
 from arena.webhooks.events import MOST_EVENTS, Event
@@ -121,7 +121,7 @@ class Webhooks:
             token: random, new for each claim.
             duration: when another one may take it, unless `settle` was called.
         """
-        reply: Any = await self._transitions.run("event_claim", token, _ms(duration))
+        reply: Any = await self._transitions.run("event_claim", token, milliseconds(duration))
         if reply is None:
             return None
         event_id, body, attempt = reply[0].decode(), reply[1].decode(), int(reply[2])
@@ -137,14 +137,21 @@ class Webhooks:
         wait = min(_LAST_WAIT, _FIRST_WAIT * 4 ** (delivery.attempt - 1))
         await self._transitions.run(
             "event_settle",
-            *(delivery.event_id, delivery.token, int(gives_up), _ms(wait), delivery.owner, 1),
+            *(
+                delivery.event_id,
+                delivery.token,
+                int(gives_up),
+                milliseconds(wait),
+                delivery.owner,
+                1,
+            ),
         )
 
     async def defer(self, delivery: Delivery) -> None:
         """End a claim without an attempt: the event is due again in a moment."""
         await self._transitions.run(
             "event_settle",
-            *(delivery.event_id, delivery.token, 0, _ms(_MOMENT), delivery.owner, 0),
+            *(delivery.event_id, delivery.token, 0, milliseconds(_MOMENT), delivery.owner, 0),
         )
 
     async def _target(self, owner: str) -> Target | None:
@@ -207,7 +214,3 @@ def signature(secret: str, *, timestamp: int, body: str) -> str:
     """Return what ``Arena-Signature`` carries."""
     mac = hmac.digest(secret.encode(), f"{timestamp}.{body}".encode(), hashlib.sha256)
     return f"v1={mac.hex()}"
-
-
-def _ms(duration: timedelta) -> int:
-    return round(duration / timedelta(milliseconds=1))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 
 from arena.db.presence import Announcement, Workers
-from arena.db.retry import UNREACHABLE, cancel, is_set_within, until_answered
+from arena.db.retry import UNREACHABLE, until_answered
 from arena.errors import ArenaError, is_full
 from arena.metrics import MatchEnd, Metrics
 from arena.processes.lifecycle import is_orphan
@@ -36,6 +36,7 @@ from referee.match.boards import rotation_count
 from referee.match.runner import MatchPlan, Referee
 from referee.match.runner import MatchResult as Played
 from referee.match.table import TableSettings
+from referee.tasks import cancel, is_set_within
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

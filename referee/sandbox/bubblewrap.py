@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 
 from referee.errors import InvalidBotError, SandboxUnavailableError
 from referee.sandbox.bwrap_arguments import BOT, SEAT, TMP, Mount, Walls, system_mounts
-from referee.sandbox.descriptors import readable
 from referee.sandbox.folder_use import prune
 from referee.sandbox.limits import Limits
 from referee.sandbox.runtimes import SYSTEM_PATH, Runtime, Runtimes, find_runtimes, outermost
@@ -209,7 +208,7 @@ class _Inherited:
         self.descriptors.append(descriptor)
 
     def data(self, data: bytes) -> int:
-        descriptor = readable(data)
+        descriptor = _readable(data)
         self.add(descriptor)
         return descriptor
 
@@ -250,3 +249,16 @@ def _check_readable(folder: Path, user: int) -> None:
 
 def _joined(words: Sequence[str]) -> bytes:
     return b"".join(os.fsencode(word) + b"\0" for word in words)
+
+
+def _readable(data: bytes) -> int:
+    """Return a new descriptor from which the data can be read; the caller closes it."""
+    descriptor = os.memfd_create("arena", os.MFD_CLOEXEC)
+    try:
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(data)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor

@@ -18,8 +18,8 @@ import time
 import structlog
 
 from arena.db.connection import connect
-from tests.competition_service.hall import Hall
-from tests.competition_service.sharing import Rivals, Shared, share
+from tests.arena.competitions.hall import Hall
+from tests.arena.competitions.sharing import Rivals, Shared, share
 from tests.redis_server import BINARIES, RedisServer
 
 

@@ -14,7 +14,7 @@ import resource
 import tempfile
 from pathlib import Path
 
-from tests.competition_service.whole import SIXTEEN, WEAK, Whole, play
+from tests.integration.competitions.whole import SIXTEEN, WEAK, Whole, play
 
 
 def measured(whole: Whole) -> dict[str, object]:

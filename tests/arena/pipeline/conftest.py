@@ -1,0 +1,5 @@
+"""Fixtures of the tests of the pipeline."""
+
+from tests.arena.pipeline.line import line
+
+__all__ = ["line"]
