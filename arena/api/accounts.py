@@ -41,7 +41,7 @@ class AccountCalls:
         """Tell whose token this is, and what its owner may still do."""
         del request
         token, limits = caller(), self._backend.limits
-        bots = await self._backend.store.bots(owner=token.owner)
+        bots = await self._backend.registry.bots(owner=token.owner)
         challenges = await limits.challenges(token.owner, is_open=self._backend.is_open)
         return accounts_pb2.GetIdentityResponse(
             token=token_message(token),
@@ -62,7 +62,7 @@ class AccountCalls:
         self, request: accounts_pb2.CreateOwnerRequest
     ) -> accounts_pb2.CreateOwnerResponse:
         """Register an owner."""
-        is_new = await self._backend.store.add_owner(request.name)
+        is_new = await self._backend.registry.add_owner(request.name)
         return accounts_pb2.CreateOwnerResponse(
             owner=accounts_pb2.Owner(name=request.name), is_new=is_new
         )
@@ -74,7 +74,7 @@ class AccountCalls:
         """List the owners by name."""
         size, of = pages.page_size(request.page_size), ("owners",)
         after = pages.place(request.page_token, str, of=of) or ""
-        names = [name for name in await self._backend.store.owners() if name > after]
+        names = [name for name in await self._backend.registry.owners() if name > after]
         shown = names[:size]
         return accounts_pb2.ListOwnersResponse(
             owners=[accounts_pb2.Owner(name=name) for name in shown],

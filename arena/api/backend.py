@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
     from arena.archive.archive import Archive
-    from arena.bots.registry import Bot, Store
+    from arena.bots.registry import Bot, Registry
     from arena.config import Settings
     from arena.queue.queues import Queues
 
@@ -37,7 +37,7 @@ class Backend:
         settings: of the service.
         redis: a client that has been answered.
         queues: queues and ladders.
-        store: bots and versions.
+        registry: bots and versions.
         archive: replays, logs and bot folders.
         accounts: tokens.
         limits: what owners may do.
@@ -50,7 +50,7 @@ class Backend:
     settings: Settings
     redis: Redis
     queues: Queues
-    store: Store
+    registry: Registry
     archive: Archive
     accounts: Accounts
     limits: Limits
@@ -75,7 +75,13 @@ class Backend:
 
     @classmethod
     def of(
-        cls, settings: Settings, *, redis: Redis, queues: Queues, store: Store, archive: Archive
+        cls,
+        settings: Settings,
+        *,
+        redis: Redis,
+        queues: Queues,
+        registry: Registry,
+        archive: Archive,
     ) -> Backend:
         """Return the backend of a connected arena."""
         limits = OwnerLimits(
@@ -86,7 +92,7 @@ class Backend:
         competitions = CompetitionStore(redis)
         room = BotRoom(
             redis,
-            store=store,
+            registry=registry,
             archive=archive,
             queues=queues,
             competitions=competitions,
@@ -96,11 +102,11 @@ class Backend:
             settings=settings,
             redis=redis,
             queues=queues,
-            store=store,
+            registry=registry,
             archive=archive,
             accounts=Accounts(redis),
             limits=Limits(redis, limits),
-            submissions=Submissions(redis, store, archive, load=load_bot_folder),
+            submissions=Submissions(redis, registry, archive, load=load_bot_folder),
             webhooks=Webhooks(
                 redis,
                 allows_http=settings.webhook_http,
@@ -117,7 +123,7 @@ class Backend:
             NotFoundError: there is no such bot.
             DeniedError: it is another owner's.
         """
-        bot = await self.store.bot(name)
+        bot = await self.registry.bot(name)
         if bot.owner != owner():
             raise DeniedError(
                 f"the bot {name} is another owner's; only its owner may do this",
@@ -133,7 +139,7 @@ class Backend:
 
     async def _bot(self, name: str) -> Bot | None:
         try:
-            return await self.store.bot(name)
+            return await self.registry.bot(name)
         except NotFoundError:
             return None
 

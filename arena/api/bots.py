@@ -39,18 +39,18 @@ class BotCalls:
 
     def __init__(self, backend: Backend, streams: Streams) -> None:
         self._backend = backend
-        self._store = backend.store
+        self._registry = backend.registry
         self._streams = streams
 
     @call(is_public=True)
     async def get_bot(self, request: bots_pb2.GetBotRequest) -> bots_pb2.GetBotResponse:
         """Return a bot, its places, and its versions for whoever may see them."""
-        bot = await self._store.bot(request.bot)
+        bot = await self._registry.bot(request.bot)
         versions = []
         if sees_private(bot):
             first = max(1, bot.versions - VERSIONS + 1)
             numbers = range(bot.versions, first - 1, -1)
-            found = await self._store.versions(f"{bot.name}@{number}" for number in numbers)
+            found = await self._registry.versions(f"{bot.name}@{number}" for number in numbers)
             versions = [version_message(each, bot) for each in found]
         places = [await self._place(ruleset, bot) for ruleset in bot.rulesets]
         return bots_pb2.GetBotResponse(
@@ -69,7 +69,7 @@ class BotCalls:
         size, of = pages.page_size(request.page_size), ("bots", request.owner, request.ruleset)
         after = pages.place(request.page_token, str, of=of) or ""
         ruleset = await self._backend.ruleset(request.ruleset) if request.ruleset else None
-        found = await self._store.bots(owner=request.owner or None, ruleset=ruleset)
+        found = await self._registry.bots(owner=request.owner or None, ruleset=ruleset)
         left = [bot for bot in found if bot.name > after]
         shown = left[:size]
         return bots_pb2.ListBotsResponse(
@@ -83,7 +83,7 @@ class BotCalls:
     ) -> bots_pb2.ActivateVersionResponse:
         """Make an accepted version the one that plays."""
         await self._backend.own_bot(request.version.partition("@")[0])
-        bot = await self._store.activate(request.version)
+        bot = await self._registry.activate(request.version)
         await self._place_bot(bot)
         return bots_pb2.ActivateVersionResponse(bot=bot_message(bot, is_private=True))
 
@@ -95,7 +95,7 @@ class BotCalls:
             raise PreconditionError(
                 f"the bot {request.bot} is suspended, and so plays no matches", reason="SUSPENDED"
             )
-        bot = await self._store.set_state(request.bot, BotState.RETIRED)
+        bot = await self._registry.set_state(request.bot, BotState.RETIRED)
         cancelled = await self._place_bot(bot)
         return bots_pb2.RetireBotResponse(
             bot=bot_message(bot, is_private=True), cancelled_matches=cancelled
@@ -105,7 +105,7 @@ class BotCalls:
     async def suspend_bot(self, request: bots_pb2.SuspendBotRequest) -> bots_pb2.SuspendBotResponse:
         """Give a bot no more matches."""
         reason = sentence(request.reason)
-        bot = await self._store.set_state(request.bot, BotState.SUSPENDED, reason=reason)
+        bot = await self._registry.set_state(request.bot, BotState.SUSPENDED, reason=reason)
         cancelled = await self._place_bot(bot)
         return bots_pb2.SuspendBotResponse(
             bot=bot_message(bot, is_private=True), cancelled_matches=cancelled
@@ -114,13 +114,13 @@ class BotCalls:
     @call(scope=Scope.OPERATOR)
     async def resume_bot(self, request: bots_pb2.ResumeBotRequest) -> bots_pb2.ResumeBotResponse:
         """Let a suspended bot play again."""
-        before = await self._store.bot(request.bot)
+        before = await self._registry.bot(request.bot)
         if before.state is not BotState.SUSPENDED:
             raise PreconditionError(
                 f"the bot {request.bot} is not suspended, it is {before.state}",
                 reason="NOT_SUSPENDED",
             )
-        bot = await self._store.set_state(request.bot, BotState.ACTIVE)
+        bot = await self._registry.set_state(request.bot, BotState.ACTIVE)
         await self._place_bot(bot)
         return bots_pb2.ResumeBotResponse(bot=bot_message(bot, is_private=True))
 
@@ -148,19 +148,19 @@ class BotCalls:
 
     async def _place_bot(self, bot: Bot) -> int:
         """Bring a bot's places up to date; return how many of its matches were cancelled."""
-        return await place(self._store, self._backend.queues, bot.name)
+        return await place(self._registry, self._backend.queues, bot.name)
 
     async def _version(self, version_id: str) -> tuple[Bot, Version]:
         """Return a version that the caller may see, and its bot."""
-        bot = await self._store.bot(version_id.partition("@")[0])
+        bot = await self._registry.bot(version_id.partition("@")[0])
         if bot.owner != owner() and not has_scope(Scope.OPERATOR):
             raise DeniedError(
                 f"the bot {bot.name} is another owner's; its versions are nobody else's to see",
                 reason="NOT_YOUR_BOT",
             )
-        version = await self._store.version(version_id)
+        version = await self._registry.version(version_id)
         # A trial may have ended in between: a version that reads as accepted goes with its bot.
-        return await self._store.bot(bot.name), version
+        return await self._registry.bot(bot.name), version
 
     async def _with_steps(self, bot: Bot, version: Version) -> bots_pb2.Version:
         steps = await self._backend.submissions.steps(version.id)

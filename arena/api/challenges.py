@@ -170,7 +170,7 @@ class ChallengeCalls:
         return await self._accepted(text)
 
     async def _accepted(self, version_id: str) -> str:
-        version = await self._backend.store.version(version_id)
+        version = await self._backend.registry.version(version_id)
         if version.state is not VersionState.ACCEPTED:
             raise PreconditionError(
                 f"the version {version_id} is {version.state}; only accepted ones play",

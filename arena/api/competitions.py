@@ -167,7 +167,7 @@ class CompetitionCalls:
             await self._rules(request.rules, lot=request.name),
             request.entries,
             competitions=self._competitions,
-            store=self._backend.store,
+            registry=self._backend.registry,
             is_open=request.open,
         )
         return competitions_pb2.CreateTournamentResponse(competition=await self._message(record))
@@ -191,7 +191,7 @@ class CompetitionCalls:
         started, frozen = await competition_entry.start(
             record.id,
             competitions=self._competitions,
-            store=self._backend.store,
+            registry=self._backend.registry,
             queues=self._backend.queues,
         )
         return competitions_pb2.StartTournamentResponse(
@@ -206,14 +206,14 @@ class CompetitionCalls:
     ) -> competitions_pb2.EnterCompetitionResponse:
         """Enter a bot."""
         as_operator = await self._require_own(request.entry)
-        store = self._backend.store
+        registry = self._backend.registry
         if _is_league(request.competition):
             league = await self._leagues.get(request.competition)
-            await competition_entry.check_entry(request.entry, league.rules.matches, store)
+            await competition_entry.check_entry(request.entry, league.rules.matches, registry)
             is_new = await self._leagues.enter(league.id, request.entry)
         else:
             record = await self._get(request.competition)
-            await competition_entry.check_entry(request.entry, record.rules, store)
+            await competition_entry.check_entry(request.entry, record.rules, registry)
             is_new = await self._competitions.enter(
                 record.id, request.entry, as_operator=as_operator
             )
@@ -305,7 +305,7 @@ class CompetitionCalls:
             rules,
             request.bots,
             leagues=self._leagues,
-            store=self._backend.store,
+            registry=self._backend.registry,
         )
         return competitions_pb2.CreateLeagueResponse(league=league_message(league))
 

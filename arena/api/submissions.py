@@ -97,13 +97,13 @@ class SubmissionCalls:
 
     async def _admit(self, name: str) -> None:
         """Hold a place among its owner's bots; another owner's bot is refused by the store."""
-        store = self._backend.store
+        registry = self._backend.registry
         try:
-            if (await store.bot(name)).owner != owner():
+            if (await registry.bot(name)).owner != owner():
                 return
         except NotFoundError:
             pass
-        bots = await store.bots(owner=owner())
+        bots = await registry.bots(owner=owner())
         present = [bot.name for bot in bots if bot.state is not BotState.RETIRED]
         await self._backend.limits.hold_bot(owner(), name, present=present)
 

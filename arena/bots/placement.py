@@ -1,10 +1,10 @@
 """Brings the places of bots on the ladders up to date with their state and rulesets."""
 
-from arena.bots.registry import BotState, Store
+from arena.bots.registry import BotState, Registry
 from arena.queue.queues import Queues
 
 
-async def place(store: Store, queues: Queues, name: str) -> int:
+async def place(registry: Registry, queues: Queues, name: str) -> int:
     """Bring a bot's places on the ladders up to date with its state and rulesets; idempotent.
 
     An active bot enters the ladders of its rulesets and leaves all others; any other bot leaves all
@@ -13,7 +13,7 @@ async def place(store: Store, queues: Queues, name: str) -> int:
     Returns:
         How many matches were cancelled.
     """
-    bot = await store.bot(name)
+    bot = await registry.bot(name)
     plays = bot.rulesets if bot.state is BotState.ACTIVE else ()
     cancelled = 0
     for ruleset in plays:

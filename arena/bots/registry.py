@@ -160,7 +160,7 @@ class BotArchive(Protocol):
         """Remove a folder; may block."""
 
 
-class Store:
+class Registry:
     """The registry.
 
     Args:

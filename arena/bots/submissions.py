@@ -13,7 +13,7 @@ from arena.bots.registry import (
     Added,
     BotArchive,
     BotFacts,
-    Store,
+    Registry,
     VersionState,
     version_record,
 )
@@ -43,7 +43,7 @@ class Submissions:
 
     Args:
         redis: a client made by `arena.db.connection.connect`.
-        store: the registry.
+        registry: the registry.
         archive: keeps the folders.
         load: reads and judges a folder, `referee.bot_folder.load_bot_folder`.
     """
@@ -51,13 +51,13 @@ class Submissions:
     def __init__(
         self,
         redis: Redis,
-        store: Store,
+        registry: Registry,
         archive: UploadArchive,
         *,
         load: Callable[[Path], BotFacts],
     ) -> None:
         self._redis = redis
-        self._store = store
+        self._registry = registry
         self._archive = archive
         self._load = load
         self._transitions = Transitions(redis)
@@ -134,7 +134,7 @@ class Submissions:
             )
         if answer == "suspended":
             raise PreconditionError(f"the bot {facts.name} is suspended; ask an operator")
-        bot, stored = await self._store.bot(facts.name), await self._store.version(rest[0])
+        bot, stored = await self._registry.bot(facts.name), await self._registry.version(rest[0])
         if stored.state is VersionState.REJECTED:
             # It was known, and its folder removed when it was rejected.
             await asyncio.to_thread(self._archive.remove_bot, digest)
@@ -151,11 +151,11 @@ class Submissions:
             NotFoundError: there is no such version.
             PreconditionError: it is not rejected.
         """
-        version = await self._store.version(version_id)
+        version = await self._registry.version(version_id)
         is_kept = await asyncio.to_thread(self._archive.has_bot, version.digest)
         answer: Any = await self._transitions.run("version_recheck", version_id, int(is_kept))
         if answer in {b"none", b"settled"}:
-            now = await self._store.version(version_id)
+            now = await self._registry.version(version_id)
             raise PreconditionError(
                 f"the version {version_id} is {now.state}; only a rejected one is checked again"
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from arena.cli import bots
-from arena.cli.console import DataDir, Json, RedisUrl, ask, out, print_json
+from arena.cli.console import DataDir, Json, RedisUrl, ask, out, print_json, ruleset_of
 from arena.cli.tables import Column, show, table
 from referee.bot_folder import load_bot_folder
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from arena.bots.registry import Added, Bot
-    from arena.cli.connection import Arena
+    from arena.context import Arena
 
 _COLUMNS = (
     Column("bot", shortens=True),
@@ -85,8 +85,8 @@ async def add_bot(
     Raises:
         InputError: the folder or the owner's name is not fit, or the bot is another owner's.
     """
-    await arena.store.add_owner(owner)
-    added = await arena.store.add_folder(folder, owner=owner, house=owner == HOUSE)
+    await arena.registry.add_owner(owner)
+    added = await arena.registry.add_folder(folder, owner=owner, house=owner == HOUSE)
     for ruleset in added.bot.rulesets:
         if rulesets is None or ruleset in rulesets:
             await arena.queues.open(ruleset)
@@ -104,8 +104,8 @@ def show_all(
     """List the bots of the arena."""
 
     async def question(arena: Arena) -> list[tuple[Bot, str]]:
-        wanted = await arena.ruleset(ruleset) if ruleset else None
-        found = await arena.store.bots(ruleset=wanted)
+        wanted = await ruleset_of(arena, ruleset) if ruleset else None
+        found = await arena.registry.bots(ruleset=wanted)
         return [(bot, await _state(arena, bot)) for bot in found]
 
     bots = ask(question, data_dir=data_dir, redis_url=redis_url)
@@ -124,7 +124,7 @@ async def _state(arena: Arena, bot: Bot) -> str:
     from arena.bots.registry import BotState, VersionState  # noqa: PLC0415 -- needs the `server` extra
 
     if bot.state is BotState.PENDING:
-        states = {version.state for version in await arena.store.versions_of(bot.name)}
+        states = {version.state for version in await arena.registry.versions_of(bot.name)}
         if states == {VersionState.REJECTED}:
             return VersionState.REJECTED
     return bot.state
@@ -142,7 +142,7 @@ def suspend(
     async def question(arena: Arena) -> tuple[Bot, int]:
         from arena.bots.registry import BotState  # noqa: PLC0415 -- needs the `server` extra
 
-        bot = await arena.store.set_state(name, BotState.SUSPENDED)
+        bot = await arena.registry.set_state(name, BotState.SUSPENDED)
         cancelled = 0
         for ruleset in bot.rulesets:
             await arena.queues.ladder(ruleset).withdraw(name)
@@ -168,7 +168,7 @@ def recheck(
     async def question(arena: Arena) -> bool:
         from arena.bots.submissions import Submissions  # noqa: PLC0415 -- needs the `server` extra
 
-        submissions = Submissions(arena.redis, arena.store, arena.archive, load=load_bot_folder)
+        submissions = Submissions(arena.redis, arena.registry, arena.archive, load=load_bot_folder)
         return await submissions.recheck(version)
 
     waits = ask(question, data_dir=data_dir, redis_url=redis_url)

@@ -12,7 +12,6 @@ import typer
 
 from arena.cli.bracket import KNOCK_OUTS, bracket
 from arena.cli.competition_documents import competition_document
-from arena.cli.connection import Arena
 from arena.cli.console import EXIT_FAILED, out, print_json, progress_console
 from arena.cli.standings import cross_table, footnotes, standings_table
 from arena.cli.tables import show
@@ -29,6 +28,7 @@ from arena.competitions.records import (
 from arena.competitions.report import StandingsReport, reports
 from arena.competitions.results import CompetitionResult
 from arena.competitions.store import CompetitionStore
+from arena.context import Arena
 from arena.db.presence import Workers
 from arena.errors import InputError
 from arena.formats.model import Competition
@@ -201,7 +201,7 @@ async def create_tournament(  # noqa: PLR0913 -- all that a tournament begins wi
         rules,
         entries,
         competitions=CompetitionStore(arena.redis),
-        store=arena.store,
+        registry=arena.registry,
         seed=_seed(seed),
         is_open=registration,
     )
@@ -216,7 +216,7 @@ async def create_started(
         rules,
         entries,
         competitions=CompetitionStore(arena.redis),
-        store=arena.store,
+        registry=arena.registry,
         queues=arena.queues,
         seed=_seed(seed),
     )
@@ -228,7 +228,7 @@ async def start_tournament(arena: Arena, name: str) -> CompetitionRecord:
     record, frozen = await competition_entry.start(
         competition_id(name),
         competitions=CompetitionStore(arena.redis),
-        store=arena.store,
+        registry=arena.registry,
         queues=arena.queues,
     )
     _tell_left_out(frozen)

@@ -13,7 +13,7 @@ from rich.console import Console
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from arena.cli.connection import Arena
+    from arena.context import Arena
 
 _T = TypeVar("_T")
 
@@ -55,3 +55,10 @@ def ask(
     from arena.cli import connection  # noqa: PLC0415 -- needs the `server` extra
 
     return connection.ask(question, data_dir=data_dir, redis_url=redis_url)
+
+
+async def ruleset_of(arena: Arena, text: str) -> str:
+    """Return a ladder's canonical ruleset; see `arena.cli.connection.ruleset_of`."""
+    from arena.cli import connection  # noqa: PLC0415 -- needs the `server` extra
+
+    return await connection.ruleset_of(arena, text)

@@ -17,11 +17,12 @@ from rich.text import Text
 
 import arena as package
 from arena.cli.bot import HOUSE, add_bot
-from arena.cli.connection import Arena, opened, settings_of
+from arena.cli.connection import settings_of
 from arena.cli.console import EXIT_FAILED, Json, out, print_json, progress_console
 from arena.cli.ladder import Row, rows, table_of
 from arena.cli.tables import show
 from arena.config import LadderSettings
+from arena.context import Arena, connected
 from arena.errors import InputError
 from arena.processes.lifecycle import run_until_told
 from arena.processes.supervisor import Supervisor, running
@@ -142,7 +143,7 @@ async def _follow(
     supervisor: Supervisor,
     watching: asyncio.Task[None],
 ) -> None:
-    async with opened(settings.model_copy(update={"redis_url": supervisor.url})) as arena:
+    async with connected(settings.model_copy(update={"redis_url": supervisor.url})) as arena:
         for folder in folders:
             await add_bot(arena, folder, owner=HOUSE, rulesets=RULESETS)
         show.begin(await _playable(arena))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_type_hints
 
 import typer
 
-from arena.cli.connection import Arena
+from arena.context import Arena
 from arena.formats.model import Format, Options
 from referee.games import parse_ruleset
 

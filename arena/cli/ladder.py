@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from arena.cli import remote_ladder
-from arena.cli.console import EXIT_FAILED, DataDir, Json, RedisUrl, ask, complain, out, print_json
+from arena.cli.console import (
+    EXIT_FAILED,
+    DataDir,
+    Json,
+    RedisUrl,
+    ask,
+    complain,
+    out,
+    print_json,
+    ruleset_of,
+)
 from arena.cli.remote import Server, goes_remote
 from arena.cli.tables import Column, show, table
 from arena.ratings.elo import MICRO
@@ -16,7 +26,7 @@ from arena.ratings.elo import MICRO
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from arena.cli.connection import Arena
+    from arena.context import Arena
     from arena.queue.rebuild import Report
     from arena.queue.strengths import Strength
 
@@ -49,7 +59,7 @@ def ladder(  # noqa: PLR0913 -- a command's options
         return
 
     async def question(arena: Arena) -> dict[str, list[Row]]:
-        wanted = [await arena.ruleset(ruleset)] if ruleset else await arena.queues.rulesets()
+        wanted = [await ruleset_of(arena, ruleset)] if ruleset else await arena.queues.rulesets()
         return {each: await rows(arena, each, count=count) for each in wanted}
 
     found = ask(question, data_dir=data_dir, redis_url=redis_url)
@@ -165,7 +175,7 @@ def _rebuild(only: str, **address: Any) -> None:
     json = address.pop("json")
 
     async def question(arena: Arena) -> dict[str, Report]:
-        wanted = [await arena.ruleset(only)] if only else await arena.queues.rulesets()
+        wanted = [await ruleset_of(arena, only)] if only else await arena.queues.rulesets()
         return {
             each: await rebuild.replay(arena.queues.ladder(each), arena.archive) for each in wanted
         }

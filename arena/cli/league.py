@@ -10,7 +10,7 @@ import typer
 from arena.bots.registry import BotState
 from arena.cli.competition import Shown, look, tell, until_over
 from arena.cli.competition_documents import standings_csv
-from arena.cli.connection import Arena, ask
+from arena.cli.connection import ask, ruleset_of
 from arena.cli.console import DataDir, Json, RedisUrl, out, print_json
 from arena.cli.format_options import make_options
 from arena.cli.league_view import LeagueView, view_of
@@ -19,6 +19,7 @@ from arena.competitions.league_entry import change, found
 from arena.competitions.leagues import LeagueRecord, LeagueRules, LeagueStore
 from arena.competitions.records import LEAGUE, CompetitionRules
 from arena.competitions.store import CompetitionStore
+from arena.context import Arena
 from arena.errors import NotFoundError
 from arena.formats.model import Format
 
@@ -76,7 +77,7 @@ def create(  # noqa: PLR0913 -- a command's options
     """Create a league; the first season begins when it is due, or by `arena league season`."""
 
     async def question(arena: Arena) -> LeagueView:
-        canonical = await arena.ruleset(ruleset)
+        canonical = await ruleset_of(arena, ruleset)
         control = time or arena.settings.ladder(canonical).time_control
         assert control is not None
         matches = CompetitionRules(
@@ -92,14 +93,14 @@ def create(  # noqa: PLR0913 -- a command's options
         )
         entries = list(bots or [])
         if everybody:
-            known = await arena.store.bots(ruleset=canonical)
+            known = await arena.registry.bots(ruleset=canonical)
             entries += [bot.name for bot in known if bot.state is BotState.ACTIVE]
         league = await found(
             f"{LEAGUE}-{name}",
             rules,
             entries,
             leagues=LeagueStore(arena.redis),
-            store=arena.store,
+            registry=arena.registry,
             seed=hashlib.sha256(seed.encode()).digest() if seed else None,
         )
         return await view_of(arena, league)
@@ -185,7 +186,7 @@ def join(
     async def question(arena: Arena) -> bool:
         store = LeagueStore(arena.redis)
         league = await store.get(f"{LEAGUE}-{name}")
-        await check_entry(bot, league.rules.matches, arena.store)
+        await check_entry(bot, league.rules.matches, arena.registry)
         return await store.enter(league.id, bot)
 
     entered = ask(question, data_dir=data_dir, redis_url=redis_url)

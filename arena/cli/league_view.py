@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from arena.cli.connection import Arena
     from arena.competitions.leagues import LeagueRecord
     from arena.competitions.records import CompetitionRecord
+    from arena.context import Arena
 
 _LIVE = {CompetitionState.RUNNING, CompetitionState.PAUSED}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from arena.cli import match as remote_match
-from arena.cli.console import EXIT_FAILED, DataDir, Json, RedisUrl, ask, out, print_json
+from arena.cli.console import EXIT_FAILED, DataDir, Json, RedisUrl, ask, out, print_json, ruleset_of
 from arena.cli.remote import Server, goes_remote
 from arena.cli.tables import show as show_table
 from arena.cli.tables import table
@@ -16,7 +16,7 @@ from arena.errors import NotFoundError
 from arena.ratings.elo import MICRO
 
 if TYPE_CHECKING:
-    from arena.cli.connection import Arena
+    from arena.context import Arena
     from arena.queue.entries import LoggedResult
 
 MatchId = Annotated[str, typer.Argument(metavar="ID", help="For example ladder-000001.")]
@@ -56,7 +56,7 @@ def show_all(  # noqa: PLR0913 -- a command's options
         return
 
     async def question(arena: Arena) -> list[tuple[str, LoggedResult]]:
-        rulesets = [await arena.ruleset(ruleset)] if ruleset else await arena.queues.rulesets()
+        rulesets = [await ruleset_of(arena, ruleset)] if ruleset else await arena.queues.rulesets()
         return [
             (each, result)
             for each in rulesets
@@ -113,7 +113,9 @@ def show(  # noqa: PLR0913 -- a command's options
         return
 
     async def question(arena: Arena) -> tuple[str, LoggedResult | str]:
-        for each in [await arena.ruleset(ruleset)] if ruleset else await arena.queues.rulesets():
+        for each in (
+            [await ruleset_of(arena, ruleset)] if ruleset else await arena.queues.rulesets()
+        ):
             result = await arena.queues.ladder(each).result(match_id)
             if result is not None:
                 return each, result
@@ -167,7 +169,9 @@ def annul(  # noqa: PLR0913 -- a command's options
         from arena.competitions.store import CompetitionStore  # noqa: PLC0415
 
         competitions = CompetitionStore(arena.redis)
-        for each in [await arena.ruleset(ruleset)] if ruleset else await arena.queues.rulesets():
+        for each in (
+            [await ruleset_of(arena, ruleset)] if ruleset else await arena.queues.rulesets()
+        ):
             ladder = arena.queues.ladder(each)
             if await ladder.result(match_id) is not None or ruleset:
                 annulled = await competition_annulment.annul(

@@ -65,7 +65,7 @@ async def _run(settings: Settings, stopping: asyncio.Event) -> None:
         structlog.get_logger().info("sandbox found", tier=sandbox.tier, why=sandbox.why)
         line = Pipeline(
             arena.redis,
-            store=arena.store,
+            registry=arena.registry,
             queues=arena.queues,
             archive=arena.archive,
             sandbox=sandbox,

@@ -98,7 +98,7 @@ def play(  # noqa: PLR0913 -- a command's options
     )
     _warn(plan)
     result = run_async(_play(plan, tables or core_count(), quiet=json, walled=sandbox))
-    path = _store(result, replays)
+    path = _registry(result, replays)
     if logs is not None:
         write_logs(result, logs)
     found = report(result.replay)
@@ -187,7 +187,7 @@ async def play_until_valid(
     return await referee.play(plan, progress=progress)
 
 
-def _store(result: MatchResult, folder: Path) -> Path:
+def _registry(result: MatchResult, folder: Path) -> Path:
     """Write the replay under a name that the play alone determines."""
     replay = result.replay
     names = "-".join((replay.ruleset, *replay.entrants))

@@ -8,10 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from arena.cli.connection import Arena, ask
+from arena.cli.connection import ask, ruleset_of
 from arena.cli.console import DataDir, Json, RedisUrl, out, print_json
 from arena.cli.tables import Column, table
 from arena.cli.tables import show as show_table
+from arena.context import Arena
 from arena.errors import NotFoundError
 from arena.metrics import QUEUE_STATES
 from arena.queue.match_queue import MatchQueue
@@ -156,7 +157,7 @@ async def _dead(arena: Arena, ruleset: str, matches: list[str]) -> dict[str, Mat
     Raises:
         NotFoundError: one of those that are named is not dead.
     """
-    rulesets = [await arena.ruleset(ruleset)] if ruleset else await arena.queues.rulesets()
+    rulesets = [await ruleset_of(arena, ruleset)] if ruleset else await arena.queues.rulesets()
     dead: dict[str, MatchQueue] = {}
     for each in rulesets:
         queue = arena.queues.queue(each)

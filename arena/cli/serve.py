@@ -83,7 +83,7 @@ async def _serve(
             arena.settings,
             redis=arena.redis,
             queues=arena.queues,
-            store=arena.store,
+            registry=arena.registry,
             archive=arena.archive,
         )
         server = ApiServer(backend, metrics=metrics, endpoint=endpoint)

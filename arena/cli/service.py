@@ -13,8 +13,9 @@ import structlog
 import typer
 from redis.exceptions import RedisError
 
-from arena.cli.connection import Arena, opened, settings_of
+from arena.cli.connection import settings_of
 from arena.cli.console import DataDir, RedisUrl, progress_console
+from arena.context import Arena, connected
 from arena.db.connection import connect
 from arena.db.presence import Workers
 from arena.errors import InputError
@@ -147,19 +148,19 @@ async def _schedule(settings: Settings, stopping: asyncio.Event, *, matches: int
         )
         scheduler = Scheduler(
             arena.redis,
-            store=arena.store,
+            registry=arena.registry,
             archive=arena.archive,
             metrics=metrics,
             metrics_port=port,
             options=options,
-            policy=arena.policy,
+            policy=arena.queues.policy,
         )
         async with asyncio.TaskGroup() as group:
             keeping = group.create_task(
                 keep_house(
                     arena.redis,
                     queues=arena.queues,
-                    store=arena.store,
+                    registry=arena.registry,
                     archive=arena.archive,
                     settings=settings,
                 )
@@ -214,13 +215,13 @@ async def _work(settings: Settings, stopping: asyncio.Event) -> None:
     async with part(settings, stopping) as (arena, metrics, port):
         playing = Worker(
             arena.redis,
-            store=arena.store,
+            registry=arena.registry,
             archive=arena.archive,
             sandbox=await sandbox_of(settings),
             metrics=metrics,
             metrics_port=port,
-            policy=arena.policy,
             options=worker_options(settings),
+            policy=arena.queues.policy,
         )
         async with asyncio.TaskGroup() as group:
             keeping = group.create_task(
@@ -269,7 +270,7 @@ async def part(
     server = metrics.serve(host=settings.host, port=settings.metrics_port if explicit else None)
     try:
         await _wait_for_server(settings, stopping)
-        async with opened(settings) as arena:
+        async with connected(settings) as arena:
             yield arena, metrics, server.port
     finally:
         server.close()

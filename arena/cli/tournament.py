@@ -20,7 +20,7 @@ from arena.cli.competition import (
     until_over,
 )
 from arena.cli.competition_documents import forecast_document, standings_csv
-from arena.cli.connection import Arena, ask
+from arena.cli.connection import ask, ruleset_of
 from arena.cli.console import DataDir, Json, RedisUrl, out, print_json
 from arena.cli.format_options import Bots, FormatChoice, Ruleset, TimeControl, takes_format
 from arena.cli.tables import Column, table
@@ -30,6 +30,7 @@ from arena.competitions import entry as competition_entry
 from arena.competitions.forecast import Forecast, Measurements
 from arena.competitions.records import CompetitionRecord, CompetitionRules, Seeding
 from arena.competitions.store import CompetitionStore
+from arena.context import Arena
 from arena.formats.model import Competition
 from referee.games import parse_ruleset
 
@@ -122,7 +123,7 @@ def create(  # noqa: PLR0913 -- a command's options
     """Create a tournament, and perhaps start it."""
 
     async def question(arena: Arena) -> Shown:
-        canonical = await arena.ruleset(ruleset)
+        canonical = await ruleset_of(arena, ruleset)
         control = time or arena.settings.ladder(canonical).time_control
         assert control is not None
         rules = CompetitionRules(
@@ -137,7 +138,7 @@ def create(  # noqa: PLR0913 -- a command's options
         )
         entries = list(bots or [])
         if everybody:
-            known = await arena.store.bots(ruleset=canonical)
+            known = await arena.registry.bots(ruleset=canonical)
             entries += [bot.name for bot in known if bot.state is BotState.ACTIVE]
         if begin or wait:
             await create_started(arena, name, rules, entries, seed=seed)
@@ -206,7 +207,7 @@ def join(
     async def question(arena: Arena) -> bool:
         store = CompetitionStore(arena.redis)
         record = await store.get(competition_id(name))
-        await competition_entry.check_entry(bot, record.rules, arena.store)
+        await competition_entry.check_entry(bot, record.rules, arena.registry)
         return await store.enter(record.id, bot, as_operator=True)
 
     entered = ask(question, data_dir=data_dir, redis_url=redis_url)

@@ -21,11 +21,12 @@ from arena.cli.competition import (
     tell,
     until_over,
 )
-from arena.cli.connection import Arena, opened, settings_of
+from arena.cli.connection import settings_of
 from arena.cli.console import DataDir, Json
 from arena.cli.demo import sample_bots
 from arena.cli.format_options import FormatChoice, Ruleset, TimeControl, takes_format
 from arena.competitions.records import CompetitionRules, Seeding
+from arena.context import Arena, connected
 from arena.errors import ArenaError, InputError
 from arena.processes.lifecycle import run_until_told
 from arena.processes.supervisor import Supervisor, running
@@ -162,7 +163,7 @@ async def _play(
     folders: Sequence[Path],
     ruleset: str,
 ) -> _T:
-    async with opened(settings.model_copy(update={"redis_url": supervisor.url})) as arena:
+    async with connected(settings.model_copy(update={"redis_url": supervisor.url})) as arena:
         # The bots stand on the ladder, but all workers are the tournament's.
         await arena.queues.open(ruleset)
         await arena.queues.queue(ruleset).pause(FLOW)

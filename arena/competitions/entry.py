@@ -20,7 +20,7 @@ from arena.ratings.elo import START
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from arena.bots.registry import Store
+    from arena.bots.registry import Registry
     from arena.competitions.store import CompetitionStore
     from arena.queue.queues import Queues
 
@@ -40,23 +40,23 @@ class Frozen:
     left_out: dict[str, str]
 
 
-async def check_entry(entry: str, rules: CompetitionRules, store: Store) -> str:
+async def check_entry(entry: str, rules: CompetitionRules, registry: Registry) -> str:
     """Return the version that an entry stands for today.
 
     Args:
         entry: a bot, which plays with the version that is active at the start, or one version.
         rules: of the competition.
-        store: the registry.
+        registry: the registry.
 
     Raises:
         NotFoundError: there is no such bot or version.
         PreconditionError: it cannot play in this competition.
     """
     name, _, number = entry.partition("@")
-    bot = await store.bot(name)
+    bot = await registry.bot(name)
     if bot.state is not BotState.ACTIVE:
         raise PreconditionError(f"the bot {name} is {bot.state}", reason="BOT_NOT_ACTIVE")
-    version = await store.version(entry if number else bot.active_version)
+    version = await registry.version(entry if number else bot.active_version)
     if version.state is not VersionState.ACCEPTED:
         raise PreconditionError(
             f"the version {version.id} is {version.state}; only an accepted one plays",
@@ -71,21 +71,21 @@ async def check_entry(entry: str, rules: CompetitionRules, store: Store) -> str:
 
 
 async def freeze(
-    entries: Iterable[str], rules: CompetitionRules, *, store: Store, queues: Queues
+    entries: Iterable[str], rules: CompetitionRules, *, registry: Registry, queues: Queues
 ) -> Frozen:
     """Return the versions that entries stand for, in order of seeding.
 
     Args:
         entries: bots and versions in the order in which they entered.
         rules: of the competition.
-        store: the registry.
+        registry: the registry.
         queues: whose ladder seeds them, when the rules say so.
     """
     versions: list[str] = []
     left_out: dict[str, str] = {}
     for entry in entries:
         try:
-            version = await check_entry(entry, rules, store)
+            version = await check_entry(entry, rules, registry)
         except (NotFoundError, PreconditionError) as error:
             left_out[entry] = str(error)
         else:
@@ -107,7 +107,7 @@ async def create(  # noqa: PLR0913 -- all that a tournament begins with
     entries: Iterable[str],
     *,
     competitions: CompetitionStore,
-    store: Store,
+    registry: Registry,
     seed: bytes | None = None,
     is_open: bool = False,
 ) -> CompetitionRecord:
@@ -118,7 +118,7 @@ async def create(  # noqa: PLR0913 -- all that a tournament begins with
         rules: what is played.
         entries: bots and versions.
         competitions: where it goes.
-        store: the registry.
+        registry: the registry.
         seed: 32 bytes that the rounds' seeds follow from; None for random ones.
         is_open: whether owners may enter their own bots.
 
@@ -126,7 +126,7 @@ async def create(  # noqa: PLR0913 -- all that a tournament begins with
         InputError: no possible name, no such bot, or one that cannot play.
         PreconditionError: there is a tournament of this name, or more enter than may.
     """
-    wanted = await _checked(competition, rules, entries, store=store)
+    wanted = await _checked(competition, rules, entries, registry=registry)
     state = CompetitionState.OPEN if is_open else CompetitionState.DRAFT
     if not await competitions.create(competition, rules, state=state, seed=seed, entries=wanted):
         raise _taken(competition)
@@ -139,7 +139,7 @@ async def create_started(  # noqa: PLR0913 -- all that a tournament begins with
     entries: Iterable[str],
     *,
     competitions: CompetitionStore,
-    store: Store,
+    registry: Registry,
     queues: Queues,
     seed: bytes | None = None,
 ) -> tuple[CompetitionRecord, Frozen]:
@@ -150,15 +150,15 @@ async def create_started(  # noqa: PLR0913 -- all that a tournament begins with
         rules: what is played.
         entries: bots and versions.
         competitions: where it goes.
-        store: the registry.
+        registry: the registry.
         queues: its ladder is opened, if nobody did before.
         seed: 32 bytes that the rounds' seeds follow from; None for random ones.
 
     Raises:
         InputError, PreconditionError: as `create` and `start`.
     """
-    wanted = await _checked(competition, rules, entries, store=store)
-    frozen = await _settled(competition, rules, wanted, store=store, queues=queues)
+    wanted = await _checked(competition, rules, entries, registry=registry)
+    frozen = await _settled(competition, rules, wanted, registry=registry, queues=queues)
     cursor = await _cursor(rules, queues)
     if not await competitions.create(
         competition,
@@ -174,14 +174,14 @@ async def create_started(  # noqa: PLR0913 -- all that a tournament begins with
 
 
 async def start(
-    competition: str, *, competitions: CompetitionStore, store: Store, queues: Queues
+    competition: str, *, competitions: CompetitionStore, registry: Registry, queues: Queues
 ) -> tuple[CompetitionRecord, Frozen]:
     """Start a tournament: from now on its entrants and their versions are settled.
 
     Args:
         competition: a draft, or one that is open.
         competitions: where it is.
-        store: the registry.
+        registry: the registry.
         queues: its ladder is opened, if nobody did before.
 
     Raises:
@@ -191,7 +191,9 @@ async def start(
     for _ in range(_TRIES):
         record = await competitions.get(competition)
         entries, revision = await competitions.entries_and_revision(competition)
-        frozen = await _settled(competition, record.rules, entries, store=store, queues=queues)
+        frozen = await _settled(
+            competition, record.rules, entries, registry=registry, queues=queues
+        )
         cursor = await _cursor(record.rules, queues)
         if await competitions.start(
             competition, [frozen.versions], cursor=cursor, revision=revision
@@ -201,13 +203,13 @@ async def start(
 
 
 async def _checked(
-    competition: str, rules: CompetitionRules, entries: Iterable[str], *, store: Store
+    competition: str, rules: CompetitionRules, entries: Iterable[str], *, registry: Registry
 ) -> list[str]:
     """Return who enters, each once, when all may."""
     name = checked_name(competition.partition("-")[2])
     wanted = list(dict.fromkeys(entries))
     for entry in wanted:
-        await check_entry(entry, rules, store)
+        await check_entry(entry, rules, registry)
     require_room(name, rules, wanted)
     return wanted
 
@@ -229,11 +231,11 @@ async def _settled(
     rules: CompetitionRules,
     entries: Iterable[str],
     *,
-    store: Store,
+    registry: Registry,
     queues: Queues,
 ) -> Frozen:
     """Return the entrants as they are now, when the format can be played by them."""
-    frozen = await freeze(entries, rules, store=store, queues=queues)
+    frozen = await freeze(entries, rules, registry=registry, queues=queues)
     try:
         Competition(competition, rules.format, frozen.versions, rules.options)
     except InputError as error:

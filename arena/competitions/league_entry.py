@@ -13,7 +13,7 @@ from arena.errors import PreconditionError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from arena.bots.registry import Store
+    from arena.bots.registry import Registry
     from arena.competitions.leagues import LeagueRecord, LeagueRules, LeagueStore
     from arena.competitions.store import CompetitionStore
 
@@ -26,7 +26,7 @@ async def found(  # noqa: PLR0913 -- all that a league begins with
     bots: Iterable[str],
     *,
     leagues: LeagueStore,
-    store: Store,
+    registry: Registry,
     seed: bytes | None = None,
 ) -> LeagueRecord:
     """Create a league and enter bots, all in one step.
@@ -36,7 +36,7 @@ async def found(  # noqa: PLR0913 -- all that a league begins with
         rules: what is played.
         bots: who enters.
         leagues: where it goes.
-        store: the registry.
+        registry: the registry.
         seed: 32 bytes that the seasons' seeds follow from; None for random ones.
 
     Raises:
@@ -47,7 +47,7 @@ async def found(  # noqa: PLR0913 -- all that a league begins with
     wanted = list(dict.fromkeys(bots))
     for bot in wanted:
         checked_bot(bot)
-        await check_entry(bot, rules.matches, store)
+        await check_entry(bot, rules.matches, registry)
     require_room(name, rules.matches, wanted)
     if not await leagues.create(league, rules, seed=seed, entries=wanted):
         raise PreconditionError(

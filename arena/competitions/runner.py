@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from redis.asyncio import Redis
 
-    from arena.bots.registry import Store
+    from arena.bots.registry import Registry
     from arena.competitions.records import CompetitionRecord
     from arena.competitions.results import CompetitionResult
     from arena.formats.model import PlannedMatch
@@ -59,7 +59,7 @@ class CompetitionRunner:
     Args:
         redis: a client made by `arena.db.connection.connect`.
         queues: where matches go.
-        store: the registry of bots.
+        registry: the registry of bots.
         archive: where old results are; None when none were ever archived.
         cap: by ruleset, the most matches of its ladder that may wait.
     """
@@ -69,19 +69,19 @@ class CompetitionRunner:
         redis: Redis,
         *,
         queues: Queues,
-        store: Store,
+        registry: Registry,
         archive: ResultsArchive | None = None,
         cap: Callable[[str], int] = lambda _: 10_000,
     ) -> None:
         self.competitions = CompetitionStore(redis)
         self.leagues = LeagueRunner(
-            LeagueStore(redis), self.competitions, store=store, queues=queues
+            LeagueStore(redis), self.competitions, registry=registry, queues=queues
         )
         self._queues = queues
-        self._store = store
+        self._registry = registry
         self._archive = archive
         self._cap = cap
-        self._specs = MatchSpecs(store)
+        self._specs = MatchSpecs(registry)
         self._endings = Endings(redis, self.competitions, queues=queues, specs=self._specs)
         self._runs: dict[str, CompetitionRun] = {}
         self._looked = 0.0
@@ -172,7 +172,7 @@ class CompetitionRunner:
         """Withdraw entrants whose bots were retired or suspended."""
         entrants = [each for each in run.record.entrants if each not in run.record.gone]
         await self._specs.look_up(run.record)
-        versions = {each.id: each for each in await self._store.versions(entrants)}
+        versions = {each.id: each for each in await self._registry.versions(entrants)}
         for entrant in entrants:
             bot, version = self._specs.bots[entrant.partition("@")[0]], versions[entrant]
             if bot.state in _AWAY:

@@ -18,7 +18,7 @@ from arena.formats import league as formats
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arena.bots.registry import Store
+    from arena.bots.registry import Registry
     from arena.competitions.records import CompetitionRecord
     from arena.competitions.store import CompetitionStore
     from arena.queue.queues import Queues
@@ -32,7 +32,7 @@ class LeagueRunner:
     Args:
         leagues: all leagues.
         competitions: where their seasons go.
-        store: the registry of bots.
+        registry: the registry of bots.
         queues: the ladders.
         clock: tells the time, UTC.
     """
@@ -42,13 +42,13 @@ class LeagueRunner:
         leagues: LeagueStore,
         competitions: CompetitionStore,
         *,
-        store: Store,
+        registry: Registry,
         queues: Queues,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._leagues = leagues
         self._competitions = competitions
-        self._store = store
+        self._registry = registry
         self._queues = queues
         self.clock = clock
         self._log: Any = structlog.get_logger()
@@ -141,7 +141,7 @@ class LeagueRunner:
         season = league.season_id(number)
         rules = league.rules.matches
         entries = await self._leagues.entries(league.id)
-        frozen = await freeze(entries, rules, store=self._store, queues=self._queues)
+        frozen = await freeze(entries, rules, registry=self._registry, queues=self._queues)
         if len(frozen.versions) < league.wanted:
             return f"it takes {league.wanted} bots, and {len(frozen.versions)} can play"
         divisions, note = _divisions(league, last, frozen)

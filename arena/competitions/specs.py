@@ -10,7 +10,7 @@ from arena.queue.models import MatchSpec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.bots.registry import Bot, Store
+    from arena.bots.registry import Bot, Registry
     from arena.competitions.records import CompetitionRecord
     from arena.competitions.run import CompetitionRun
     from arena.formats.model import PlannedMatch
@@ -20,20 +20,20 @@ class MatchSpecs:
     """Describes matches to the queue.
 
     Args:
-        store: the registry of bots.
+        registry: the registry of bots.
 
     Attributes:
         bots: those that were looked up, by name.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
         self.bots: dict[str, Bot] = {}
 
     async def look_up(self, record: CompetitionRecord) -> None:
         """Look the bots of all entrants up."""
         names = dict.fromkeys(each.partition("@")[0] for each in record.entrants)
-        self.bots |= await self._store.bots_named(names)
+        self.bots |= await self._registry.bots_named(names)
 
     async def stand_ins(self, record: CompetitionRecord, match: PlannedMatch) -> dict[str, str]:
         """Return house bots for those of a larger table who left; {} when it cannot be played."""
@@ -43,7 +43,7 @@ class MatchSpecs:
         seated = {each.partition("@")[0] for each in match.entrants}
         house = [
             bot.active_version
-            for bot in await self._store.bots(ruleset=record.rules.ruleset)
+            for bot in await self._registry.bots(ruleset=record.rules.ruleset)
             if bot.house and bot.state is BotState.ACTIVE and bot.name not in seated
         ]
         return dict(zip(away, house, strict=False)) if len(house) >= len(away) else {}

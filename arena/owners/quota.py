@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
     from arena.archive.archive import Archive
-    from arena.bots.registry import Bot, Store, Version
+    from arena.bots.registry import Bot, Registry, Version
     from arena.competitions.store import CompetitionStore
     from arena.queue.queues import Queues
 
@@ -32,7 +32,7 @@ class BotRoom:
 
     Args:
         redis: a client made by `arena.db.connection.connect`.
-        store: the registry.
+        registry: the registry.
         archive: keeps the folders.
         queues: whose matches need their versions.
         competitions: likewise.
@@ -44,14 +44,14 @@ class BotRoom:
         self,
         redis: Redis,
         *,
-        store: Store,
+        registry: Registry,
         archive: Archive,
         queues: Queues,
         competitions: CompetitionStore,
         bound_bytes: int,
     ) -> None:
         self._transitions = Transitions(redis)
-        self._store = store
+        self._registry = registry
         self._archive = archive
         self._queues = queues
         self._competitions = competitions
@@ -71,11 +71,11 @@ class BotRoom:
         Raises:
             LimitError: what has to stay leaves too little room.
         """
-        bots = await self._store.bots(owner=owner)
-        known = await self._store.bots_named([name])
+        bots = await self._registry.bots(owner=owner)
+        known = await self._registry.bots_named([name])
         if not self._bound or (known and known[name].owner != owner):
             return  # another owner's bot is refused when it is registered
-        versions = {bot.name: await self._store.versions_of(bot.name) for bot in bots}
+        versions = {bot.name: await self._registry.versions_of(bot.name) for bot in bots}
         sizes = await asyncio.to_thread(self._archive.bot_sizes)
         held = {each for found in versions.values() for one in found for each in _digests(one)}
         excess = sum(sizes.get(each, 0) for each in held | {digest}) - self._bound

@@ -18,7 +18,7 @@ from redis.asyncio import Redis
 
 from arena.archive.archive import Archive
 from arena.bots.placement import place
-from arena.bots.registry import Store
+from arena.bots.registry import Registry
 from arena.bots.trials import Claim, Trials
 from arena.db.retry import UNREACHABLE
 from arena.errors import is_full
@@ -68,7 +68,7 @@ class Pipeline:
 
     Args:
         redis: a client made by `arena.db.connection.connect`.
-        store: the registry.
+        registry: the registry.
         queues: the ladders.
         archive: where folders come from and go.
         sandbox: what bots run in.
@@ -79,18 +79,18 @@ class Pipeline:
         self,
         redis: Redis,
         *,
-        store: Store,
+        registry: Registry,
         queues: Queues,
         archive: Archive,
         sandbox: Sandbox,
         options: PipelineOptions,
     ) -> None:
         self._trials = Trials(redis)
-        self._store = store
+        self._registry = registry
         self._queues = queues
         self._archive = archive
         self._options = options
-        self._follower = Follower(redis, store=store, queues=queues, archive=archive)
+        self._follower = Follower(redis, registry=registry, queues=queues, archive=archive)
         self._referee = Referee(sandbox=sandbox, cores=options.cores, tables=2 * options.slots)
         self._running: set[asyncio.Task[None]] = set()
         self._log: Any = structlog.get_logger()
@@ -130,10 +130,10 @@ class Pipeline:
 
     async def _place_bots(self) -> bool:
         for name in await self._trials.placements():
-            await place(self._store, self._queues, name)
+            await place(self._registry, self._queues, name)
             await self._trials.placed(name)
             # Once more, for what changed between the two.
-            await place(self._store, self._queues, name)
+            await place(self._registry, self._queues, name)
         return False
 
     async def _start_trial(self) -> bool:
@@ -155,7 +155,7 @@ class Pipeline:
         trial = Trial(
             claim,
             trials=self._trials,
-            store=self._store,
+            registry=self._registry,
             archive=self._archive,
             referee=self._referee,
             options=self._options.trial,

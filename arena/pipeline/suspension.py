@@ -13,7 +13,7 @@ from typing import Any, Final
 from redis.asyncio import Redis
 
 from arena.archive.archive import Archive
-from arena.bots.registry import Store
+from arena.bots.registry import Registry
 from arena.db.keys import arena_key
 from arena.db.transitions import Transitions
 from arena.errors import ArenaError, NotFoundError
@@ -82,14 +82,16 @@ class Follower:
 
     Args:
         redis: a client made by `arena.db.connection.connect`.
-        store: whose bots are whose.
+        registry: whose bots are whose.
         queues: the ladders.
         archive: holds the replays.
     """
 
-    def __init__(self, redis: Redis, *, store: Store, queues: Queues, archive: Archive) -> None:
+    def __init__(
+        self, redis: Redis, *, registry: Registry, queues: Queues, archive: Archive
+    ) -> None:
         self._redis = redis
-        self._store = store
+        self._registry = registry
         self._queues = queues
         self._archive = archive
         self._transitions = Transitions(redis)
@@ -171,7 +173,7 @@ class Follower:
     async def _owner(self, bot: str) -> str:
         if bot not in self._owners:
             try:
-                self._owners[bot] = (await self._store.bot(bot)).owner
+                self._owners[bot] = (await self._registry.bot(bot)).owner
             except NotFoundError:
                 return ""  # no webhook is anybody's who has no name
         return self._owners[bot]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from arena.archive.archive import Archive
-    from arena.bots.registry import Store, Version
+    from arena.bots.registry import Registry, Version
     from arena.bots.trials import Claim, Trials
     from arena.check import CheckReport, Step
     from arena.webhooks.events import Event
@@ -93,7 +93,7 @@ class Trial:
     Args:
         claim: the right to try it.
         trials: notes how far it has come.
-        store: the registry.
+        registry: the registry.
         archive: where its folder comes from and goes.
         referee: plays its games.
         options: how.
@@ -104,14 +104,14 @@ class Trial:
         claim: Claim,
         *,
         trials: Trials,
-        store: Store,
+        registry: Registry,
         archive: Archive,
         referee: Referee,
         options: TrialOptions,
     ) -> None:
         self._claim = claim
         self._trials = trials
-        self._store = store
+        self._registry = registry
         self._archive = archive
         self._referee = referee
         self._options = options
@@ -127,7 +127,7 @@ class Trial:
             ArenaError: the archive does not answer.
         """
         self._require_walls()
-        version = await self._store.version(self._claim.version_id)
+        version = await self._registry.version(self._claim.version_id)
         folder = await self._built(version)
         if folder is None or not await self._passes_check(folder):
             return await self._finish()
@@ -226,12 +226,12 @@ class Trial:
         own = self._claim.version_id.partition("@")[0]
         house = [
             bot.active_version
-            for bot in await self._store.bots(ruleset=game.ruleset)
+            for bot in await self._registry.bots(ruleset=game.ruleset)
             if bot.house and bot.state is BotState.ACTIVE and bot.name != own
         ]
         count = game.entrants - 1
         chosen = secrets.SystemRandom().sample(house, min(count, len(house)))
-        versions = await self._store.versions(chosen)
+        versions = await self._registry.versions(chosen)
         folders = [
             load_bot_folder(await asyncio.to_thread(self._archive.unpack_bot, version.digest))
             for version in versions
@@ -276,7 +276,7 @@ class Trial:
         if failed is not None and not reason:
             reason = f"{failed.name}: {failed.detail}"
         reason = reason[:REASON_CHARACTERS]
-        bot = await self._store.bot(self._claim.version_id.partition("@")[0])
+        bot = await self._registry.bot(self._claim.version_id.partition("@")[0])
         event = verdict_event(version=self._claim.version_id, owner=bot.owner, reason=reason)
         return await see_through(self._settle(reason, event))
 

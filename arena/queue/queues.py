@@ -30,7 +30,7 @@ class Queues:
     def __init__(self, redis: Redis, *, policy: RetryPolicy | None = None) -> None:
         self._redis = redis
         self._scripts = Scripts.of(redis)
-        self._policy = policy
+        self.policy = policy
         self._queues: dict[str, MatchQueue] = {}
         self._ladders: dict[str, Ladder] = {}
 
@@ -58,7 +58,7 @@ class Queues:
     def queue(self, ruleset: str) -> MatchQueue:
         """Return the queue of a ruleset."""
         if ruleset not in self._queues:
-            self._queues[ruleset] = MatchQueue(self._redis, ruleset, policy=self._policy)
+            self._queues[ruleset] = MatchQueue(self._redis, ruleset, policy=self.policy)
         return self._queues[ruleset]
 
     def ladder(self, ruleset: str) -> Ladder:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
     from arena.archive.archive import Archive
-    from arena.bots.registry import Store, Version
+    from arena.bots.registry import Registry, Version
     from arena.config import Settings
     from arena.queue.queues import Queues
 
@@ -42,7 +42,7 @@ async def keep_house(  # noqa: PLR0913 -- assembled in one place
     redis: Redis,
     *,
     queues: Queues,
-    store: Store,
+    registry: Registry,
     archive: Archive,
     settings: Settings,
     period: timedelta = PERIOD,
@@ -52,7 +52,7 @@ async def keep_house(  # noqa: PLR0913 -- assembled in one place
     Args:
         redis: a client made by `arena.db.connection.connect`.
         queues: every ladder.
-        store: the registry of bots.
+        registry: the registry of bots.
         archive: where replays, logs and old results are.
         settings: the bounds.
         period: between two looks.
@@ -63,7 +63,7 @@ async def keep_house(  # noqa: PLR0913 -- assembled in one place
             if await redis.set(_TURN, "1", nx=True, px=period):
                 await tidy(queues, archive, settings)
             if await redis.set(_SWEEP_TURN, "1", nx=True, px=FORGOTTEN_AFTER):
-                await sweep_bots(store, archive)
+                await sweep_bots(registry, archive)
         except (RedisError, ArenaError, OSError) as error:
             log.warning("housekeeping failed", error=str(error))
         await asyncio.sleep(period.total_seconds() / 2)
@@ -116,19 +116,21 @@ async def tidy(queues: Queues, archive: Archive, settings: Settings) -> None:
                 log.info("files removed", kind=kind, files=removed)
 
 
-async def sweep_bots(store: Store, archive: Archive, *, age: timedelta = FORGOTTEN_AFTER) -> int:
+async def sweep_bots(
+    registry: Registry, archive: Archive, *, age: timedelta = FORGOTTEN_AFTER
+) -> int:
     """Remove bots' folders that no version needs; return how many.
 
     A process that was killed between a verdict and the removal of a rejected version's folder
     leaves one behind, and so does one that was killed between storing and registering.
 
     Args:
-        store: the registry.
+        registry: the registry.
         archive: where the folders are.
         age: only those that were stored so long ago.
     """
     old = await asyncio.to_thread(archive.old_bots, age=age)
-    for version in await _all_versions(store) if old else ():
+    for version in await _all_versions(registry) if old else ():
         if version.state is not VersionState.REJECTED or version.reason.startswith(OURS):
             old -= {version.digest, version.source}
     # Once more: what was stored again meanwhile is about to be registered.
@@ -140,13 +142,13 @@ async def sweep_bots(store: Store, archive: Archive, *, age: timedelta = FORGOTT
     return len(forgotten)
 
 
-async def _all_versions(store: Store) -> list[Version]:
+async def _all_versions(registry: Registry) -> list[Version]:
     ids = [
         f"{bot.name}@{number}"
-        for bot in await store.bots()
+        for bot in await registry.bots()
         for number in range(1, bot.versions + 1)
     ]
     found = []
     for start in range(0, len(ids), _AT_ONCE):
-        found += await store.versions(ids[start : start + _AT_ONCE])
+        found += await registry.versions(ids[start : start + _AT_ONCE])
     return found

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from redis.asyncio import Redis
 
-    from arena.bots.registry import Bot, Store
+    from arena.bots.registry import Bot, Registry
     from arena.queue.ladder import Ladder
     from arena.queue.strengths import LadderStrengths
 
@@ -34,16 +34,16 @@ class Roster:
 
     Args:
         redis: a client made by `arena.db.connection.connect`.
-        store: the registry.
+        registry: the registry.
 
     Attributes:
         changed: the name of every bot, once for each time that it was seen to have changed.
     """
 
-    def __init__(self, redis: Redis, store: Store) -> None:
+    def __init__(self, redis: Redis, registry: Registry) -> None:
         self.changed: list[str] = []
         self._redis = redis
-        self._store = store
+        self._registry = registry
         self._bots: dict[str, Bot] = {}
         self._seen: dict[bytes, int] = {}
         self._cursor = 0
@@ -62,7 +62,7 @@ class Roster:
         cursor, rows = await self._redis.hscan(_BOTS, self._cursor, count=SLICE)
         for name, text in rows.items():
             if self._seen.get(name) != hash(text):
-                self._note(await self._store.bot(name.decode()))
+                self._note(await self._registry.bot(name.decode()))
                 # Only now: what could not be read is looked at again.
                 self._seen[name] = hash(text)
         self._cursor = cursor
@@ -76,7 +76,7 @@ class Roster:
             seen.update((name, hash(text)) for name, text in rows.items())
             if cursor == 0:
                 break
-        for bot in await self._store.bots():
+        for bot in await self._registry.bots():
             self._note(bot)
         self._seen, self._loaded = seen, True
 

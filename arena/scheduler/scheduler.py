@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from redis.asyncio import Redis
 
-    from arena.bots.registry import Store
+    from arena.bots.registry import Registry
     from arena.queue.retention import ResultsArchive
     from arena.scheduler.pairing import Decision
 
@@ -111,7 +111,7 @@ class Scheduler:
 
     Args:
         redis: a client made by `arena.db.connection.connect`.
-        store: who may be scheduled.
+        registry: who may be scheduled.
         archive: where old results are; None when none were ever archived.
         metrics: what is counted.
         metrics_port: told to whoever asks who is alive.
@@ -123,7 +123,7 @@ class Scheduler:
         self,
         redis: Redis,
         *,
-        store: Store,
+        registry: Registry,
         archive: ResultsArchive | None = None,
         metrics: Metrics,
         metrics_port: int,
@@ -134,12 +134,12 @@ class Scheduler:
         self._queues = Queues(redis, policy=policy)
         self._workers = Workers(redis)
         self._leadership = Leadership(redis, secrets.token_hex(16))
-        self._roster = Roster(redis, store)
+        self._roster = Roster(redis, registry)
         self._archive = archive
         self._competitions = CompetitionRunner(
             redis,
             queues=self._queues,
-            store=store,
+            registry=registry,
             archive=archive,
             cap=lambda ruleset: options.plan(ruleset).cap,
         )

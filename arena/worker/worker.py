@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
     from arena.archive.archive import Archive
-    from arena.bots.registry import Store
+    from arena.bots.registry import Registry
     from referee.games.replay import ReplayGame
     from referee.sandbox.sandbox import Sandbox
 
@@ -89,7 +89,7 @@ class Worker:
 
     Args:
         redis: a client made by `arena.db.connection.connect`.
-        store: says which folder a version is.
+        registry: says which folder a version is.
         archive: where folders come from, and where replays and logs go.
         sandbox: what bots run in.
         metrics: what is counted.
@@ -102,7 +102,7 @@ class Worker:
         self,
         redis: Redis,
         *,
-        store: Store,
+        registry: Registry,
         archive: Archive,
         sandbox: Sandbox,
         metrics: Metrics,
@@ -112,7 +112,7 @@ class Worker:
     ) -> None:
         self._queues = Queues(redis, policy=policy)
         self._workers = Workers(redis)
-        self._store = store
+        self._registry = registry
         self._archive = archive
         self._metrics = metrics
         self._metrics_port = metrics_port
@@ -268,7 +268,7 @@ class Worker:
     async def _plan(self, match: MatchInPlay) -> MatchPlan:
         spec = match.lease.spec
         game = parse_ruleset(spec.ruleset)
-        versions = await self._store.versions(spec.entrants)
+        versions = await self._registry.versions(spec.entrants)
         if not (self._options.allows_unsandboxed or all(each.trusted for each in versions)):
             self._referee.sandbox.require_walls()
         match.digests = tuple(each.digest for each in versions)

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 import uvloop
 
 from arena.cli.bot import add_bot
-from arena.cli.connection import Arena, opened, settings_of
+from arena.cli.connection import settings_of
+from arena.context import Arena, connected
 from arena.db.embedded import EmbeddedServer
 from arena.matches import replay_file as replay_files
 from arena.queue.models import MatchSpec
@@ -83,7 +84,7 @@ async def serviced(folder: Path) -> float:
     worker: subprocess.Popen[bytes] | None = None
     try:
         settings = settings_of(data_dir=folder, redis_url=server.url)
-        async with opened(settings) as arena:
+        async with connected(settings) as arena:
             await _enqueue(arena)
             words = [sys.executable, "-m", "arena", "worker", "--slots", str(TABLES)]
             worker = subprocess.Popen(  # noqa: ASYNC220 -- nothing else runs on this loop

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots.registry import Store
+from arena.bots.registry import Registry
 from arena.bots.submissions import Submissions
 from arena.uploads import pack_folder
 from referee.bot_folder import load_bot_folder
@@ -18,9 +18,9 @@ async def submitted(service: Service, folder: Path, *, owner: str = "ann") -> st
     """Put a folder in line as the API does; return the version."""
     async with service.queues() as queues:
         redis = queues._redis
-        store = Store(redis, service.archive(), load=load_bot_folder)
-        await store.add_owner(owner)
-        submissions = Submissions(redis, store, service.archive(), load=load_bot_folder)
+        registry = Registry(redis, service.archive(), load=load_bot_folder)
+        await registry.add_owner(owner)
+        submissions = Submissions(redis, registry, service.archive(), load=load_bot_folder)
         upload = io.BytesIO(pack_folder(folder))
         return (await submissions.store_upload(upload, owner=owner)).version.id
 

@@ -1,4 +1,4 @@
-"""A real API server over a real store, and callers of it."""
+"""A real API server over a real registry, and callers of it."""
 
 import asyncio
 import hashlib
@@ -16,7 +16,7 @@ from redis.asyncio import Redis
 from arena.api.backend import Backend
 from arena.api.server import ApiServer, Endpoint
 from arena.archive.archive import Archive
-from arena.bots.registry import Store
+from arena.bots.registry import Registry
 from arena.client import error_of
 from arena.config import Settings
 from arena.errors import ArenaError
@@ -68,7 +68,7 @@ class Arena:
 
     async def login(self, owner: str, *scopes: Scope) -> Calls:
         """Return calls of an owner, registered on the way; an author by default."""
-        await self.backend.store.add_owner(owner)
+        await self.backend.registry.add_owner(owner)
         created = await self.backend.accounts.create(
             owner, scopes=frozenset(scopes or (Scope.AUTHOR,))
         )
@@ -81,7 +81,7 @@ class Arena:
             text: Any = await self.backend.redis.hget(key, version)
             accepted = text.replace(b'"uploaded"', b'"accepted"')
             await self.backend.redis.hset(key, version, accepted)
-            bot = await self.backend.store.activate(version)
+            bot = await self.backend.registry.activate(version)
             for ruleset in bot.rulesets:
                 await self.backend.queues.open(ruleset)
                 await self.backend.queues.ladder(ruleset).enter(bot.name)
@@ -100,7 +100,7 @@ def make_backend(redis: Redis, folder: Path, **options: Any) -> Backend:
         settings,
         redis=redis,
         queues=Queues(redis),
-        store=Store(redis, archive, load=load_bot_folder),
+        registry=Registry(redis, archive, load=load_bot_folder),
         archive=archive,
     )
 

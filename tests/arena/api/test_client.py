@@ -40,7 +40,7 @@ async def test_the_client_raises_what_the_arena_refuses(arena: Arena) -> None:
 
 async def test_the_client_uploads(arena: Arena) -> None:
     """A large archive goes in chunks that the arena takes."""
-    await arena.backend.store.add_owner("ada")
+    await arena.backend.registry.add_owner("ada")
     made = await arena.backend.accounts.create("ada", scopes=frozenset({Scope.AUTHOR}))
     login = Login(address=f"{HOST}:{arena.port}", token=made.secret)
     noise = random.Random(1).randbytes(200_000).hex()

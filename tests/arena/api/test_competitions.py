@@ -53,7 +53,7 @@ async def login(arena: Arena, owner: str = "", *scopes: Scope) -> Calls:
     arena.channels.append(channel)
     if not owner:
         return Calls(channel, "")
-    await arena.backend.store.add_owner(owner)
+    await arena.backend.registry.add_owner(owner)
     created = await arena.backend.accounts.create(owner, scopes=frozenset(scopes or {Scope.AUTHOR}))
     return Calls(channel, created.secret)
 
@@ -146,7 +146,7 @@ async def test_a_match_of_a_tournament_is_annulled_and_played_again(
     await hall.tick()
     channel = grpc.aio.insecure_channel(f"127.0.0.1:{arena.port}")
     arena.channels.append(channel)
-    await arena.backend.store.add_owner("op")
+    await arena.backend.registry.add_owner("op")
     operator = await arena.backend.accounts.create("op", scopes=frozenset({Scope.OPERATOR}))
     metadata = (("authorization", f"Bearer {operator.secret}"),)
     annul: Any = ArenaServiceStub(channel).AnnulMatch

@@ -58,7 +58,7 @@ async def test_a_queue_is_counted(arena: Arena) -> None:
     assert answer.owner_limit_bytes == settings.owner_bytes > 0
     cache = arena.backend.archive.cache
     assert (answer.cache.kind, answer.cache.files) == ("cache", 0)
-    digest = (await arena.backend.store.version("one@1")).digest
+    digest = (await arena.backend.registry.version("one@1")).digest
     arena.backend.archive.unpack_bot(digest)
     answer = await operator.GetQueue(operations_pb2.GetQueueRequest())
     assert (answer.cache.files, answer.cache.limit_bytes) == (1, settings.cache_bytes)

@@ -239,7 +239,7 @@ async def test_calls_are_encrypted(
     """With the certificate's authority a call is answered; without it, or without TLS, not."""
     pem, key = certificate
     arena = await start(make_backend(redis, tmp_path), certificate=pem, key=key)
-    await arena.backend.store.add_owner("ada")
+    await arena.backend.registry.add_owner("ada")
     made = await arena.backend.accounts.create("ada", scopes=frozenset({Scope.AUTHOR}))
 
     def who(login: Login) -> str:

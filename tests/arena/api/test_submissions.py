@@ -35,7 +35,7 @@ ARCHIVE = bot_archive("greedy")
 async def is_empty(arena: Arena) -> bool:
     """Return whether nothing at all was stored of a bot."""
     usage = await asyncio.to_thread(arena.backend.archive.usage)
-    return not await arena.backend.store.bots() and usage["bots"].files == 0
+    return not await arena.backend.registry.bots() and usage["bots"].files == 0
 
 
 async def test_an_upload_becomes_a_version(arena: Arena) -> None:
@@ -145,7 +145,7 @@ async def test_another_owners_bot_cannot_be_submitted(arena: Arena) -> None:
     code, error = await refused(submit(bob, bot_archive("greedy", content="bob's")))
     assert code is grpc.StatusCode.FAILED_PRECONDITION
     assert "choose another name" in str(error)
-    assert (await arena.backend.store.bot("greedy")).versions == 1
+    assert (await arena.backend.registry.bot("greedy")).versions == 1
 
 
 async def test_no_token_no_upload(arena: Arena) -> None:
@@ -184,7 +184,7 @@ async def test_an_owners_bots_have_a_bound(redis: Redis, tmp_path: Path) -> None
         each.version.id.partition("@")[0] for each in answers if not isinstance(each, BaseException)
     ]
     assert len(names) == 3
-    assert len(await arena.backend.store.bots()) == 3
+    assert len(await arena.backend.registry.bots()) == 3
     assert (await submit(ada, bot_archive(names[0], content="next"))).is_new
     await arena.accept(f"{names[1]}@1")
     await ada.RetireBot(bots_pb2.RetireBotRequest(bot=names[1]))
@@ -206,7 +206,7 @@ async def test_two_hundred_uploads_at_once_are_all_answered(redis: Redis, tmp_pa
     )
     assert all(answer.is_new for answer in answers)
     assert len({answer.version.id for answer in answers}) == 200
-    versions = Counter(bot.versions for bot in await arena.backend.store.bots())
+    versions = Counter(bot.versions for bot in await arena.backend.registry.bots())
     assert versions == {10: 20}
     assert await redis.zcard("{arena}:trials") == 200
     assert (
@@ -239,7 +239,7 @@ async def test_what_was_received_whole_is_stored_without_its_caller(arena: Arena
     call.cancel()
 
     async def is_stored() -> bool:
-        return [bot.name for bot in await arena.backend.store.bots()] == ["greedy"]
+        return [bot.name for bot in await arena.backend.registry.bots()] == ["greedy"]
 
     await until(is_stored)
 

@@ -6,7 +6,7 @@ import pytest
 from redis.asyncio import Redis
 
 from arena.archive.archive import Archive
-from arena.bots.registry import BotState, Store
+from arena.bots.registry import BotState, Registry
 from arena.errors import InputError, NotFoundError, PreconditionError
 from referee.bot_folder import load_bot_folder
 from referee.errors import InvalidBotError
@@ -15,10 +15,10 @@ pytestmark = pytest.mark.redis
 
 
 @pytest.fixture
-def store(redis: Redis, tmp_path: Path) -> Store:
-    """An empty store over an archive in a folder."""
+def store(redis: Redis, tmp_path: Path) -> Registry:
+    """An empty registry over an archive in a folder."""
     archive = Archive(str(tmp_path / "archive"), cache=tmp_path / "cache")
-    return Store(redis, archive, load=load_bot_folder)
+    return Registry(redis, archive, load=load_bot_folder)
 
 
 @pytest.fixture
@@ -34,11 +34,11 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-async def test_a_folder_becomes_the_first_version(store: Store, folder: Path) -> None:
+async def test_a_folder_becomes_the_first_version(registry: Registry, folder: Path) -> None:
     """Bot and version hold what bot.toml says."""
-    assert await store.add_owner("ada")
-    assert not await store.add_owner("ada")
-    added = await store.add_folder(folder, owner="ada")
+    assert await registry.add_owner("ada")
+    assert not await registry.add_owner("ada")
+    added = await registry.add_folder(folder, owner="ada")
     assert added.is_new
     bot, version = added.bot, added.version
     assert (bot.name, bot.owner, bot.house, bot.versions) == ("greedy", "ada", False, 1)
@@ -46,103 +46,103 @@ async def test_a_folder_becomes_the_first_version(store: Store, folder: Path) ->
     assert (bot.state, bot.active_version) == (BotState.ACTIVE, "greedy@1")
     assert (version.id, version.bot, version.runtime) == ("greedy@1", "greedy", "python")
     assert (version.command, version.parallel_games) == (("python", "bot.py"), 4)
-    assert await store.bot("greedy") == bot
-    assert await store.version("greedy@1") == version
-    assert await store.owners() == ["ada"]
+    assert await registry.bot("greedy") == bot
+    assert await registry.version("greedy@1") == version
+    assert await registry.owners() == ["ada"]
 
 
-async def test_the_same_content_is_the_same_version(store: Store, folder: Path) -> None:
+async def test_the_same_content_is_the_same_version(registry: Registry, folder: Path) -> None:
     """Adding again changes nothing; other content is the next version; the first can come back."""
-    await store.add_owner("ada")
-    first = await store.add_folder(folder, owner="ada")
-    again = await store.add_folder(folder, owner="ada")
+    await registry.add_owner("ada")
+    first = await registry.add_folder(folder, owner="ada")
+    again = await registry.add_folder(folder, owner="ada")
     assert (again.is_new, again.version) == (False, first.version)
     (folder / "bot.py").write_text("# two\n")
-    second = await store.add_folder(folder, owner="ada")
+    second = await registry.add_folder(folder, owner="ada")
     assert (second.is_new, second.version.id) == (True, "greedy@2")
     (folder / "bot.py").write_text("# one\n")
-    back = await store.add_folder(folder, owner="ada")
+    back = await registry.add_folder(folder, owner="ada")
     assert (back.is_new, back.bot.active_version, back.bot.versions) == (False, "greedy@1", 2)
-    assert [each.id for each in await store.versions_of("greedy")] == ["greedy@1", "greedy@2"]
-    assert (await store.activate("greedy@2")).active_version == "greedy@2"
+    assert [each.id for each in await registry.versions_of("greedy")] == ["greedy@1", "greedy@2"]
+    assert (await registry.activate("greedy@2")).active_version == "greedy@2"
 
 
-async def test_a_name_belongs_to_its_owner(store: Store, folder: Path) -> None:
+async def test_a_name_belongs_to_its_owner(registry: Registry, folder: Path) -> None:
     """Another owner cannot add a version to a bot."""
-    await store.add_owner("ada")
-    await store.add_owner("bob")
-    await store.add_folder(folder, owner="ada")
+    await registry.add_owner("ada")
+    await registry.add_owner("bob")
+    await registry.add_folder(folder, owner="ada")
     with pytest.raises(PreconditionError, match="belongs to ada"):
-        await store.add_folder(folder, owner="bob")
+        await registry.add_folder(folder, owner="bob")
 
 
-async def test_a_suspended_bot_stays_out(store: Store, folder: Path) -> None:
+async def test_a_suspended_bot_stays_out(registry: Registry, folder: Path) -> None:
     """Its owner can neither submit nor activate, until an operator ends it."""
-    await store.add_owner("ada")
-    await store.add_folder(folder, owner="ada")
-    assert (await store.set_state("greedy", BotState.SUSPENDED)).state is BotState.SUSPENDED
+    await registry.add_owner("ada")
+    await registry.add_folder(folder, owner="ada")
+    assert (await registry.set_state("greedy", BotState.SUSPENDED)).state is BotState.SUSPENDED
     with pytest.raises(PreconditionError, match="suspended"):
-        await store.add_folder(folder, owner="ada")
+        await registry.add_folder(folder, owner="ada")
     with pytest.raises(PreconditionError, match="suspended"):
-        await store.activate("greedy@1")
-    await store.set_state("greedy", BotState.ACTIVE)
-    assert (await store.activate("greedy@1")).state is BotState.ACTIVE
+        await registry.activate("greedy@1")
+    await registry.set_state("greedy", BotState.ACTIVE)
+    assert (await registry.activate("greedy@1")).state is BotState.ACTIVE
 
 
-async def test_a_suspended_bot_cannot_be_retired(store: Store, folder: Path) -> None:
+async def test_a_suspended_bot_cannot_be_retired(registry: Registry, folder: Path) -> None:
     """Or its owner, faster than the question before it, could take a suspension off."""
-    await store.add_owner("ada")
-    await store.add_folder(folder, owner="ada")
-    await store.set_state("greedy", BotState.SUSPENDED, reason="it cheats")
+    await registry.add_owner("ada")
+    await registry.add_folder(folder, owner="ada")
+    await registry.set_state("greedy", BotState.SUSPENDED, reason="it cheats")
     with pytest.raises(PreconditionError, match="is suspended; ask an operator"):
-        await store.set_state("greedy", BotState.RETIRED)
-    bot = await store.bot("greedy")
+        await registry.set_state("greedy", BotState.RETIRED)
+    bot = await registry.bot("greedy")
     assert (bot.state, bot.reason) == (BotState.SUSPENDED, "it cheats")
 
 
-async def test_a_retired_bot_can_come_back(store: Store, folder: Path) -> None:
+async def test_a_retired_bot_can_come_back(registry: Registry, folder: Path) -> None:
     """Its owner's next submission makes it active."""
-    await store.add_owner("ada")
-    await store.add_folder(folder, owner="ada")
-    await store.set_state("greedy", BotState.RETIRED)
-    assert (await store.add_folder(folder, owner="ada")).bot.state is BotState.ACTIVE
+    await registry.add_owner("ada")
+    await registry.add_folder(folder, owner="ada")
+    await registry.set_state("greedy", BotState.RETIRED)
+    assert (await registry.add_folder(folder, owner="ada")).bot.state is BotState.ACTIVE
 
 
-async def test_bots_are_listed_by_name(store: Store, folder: Path) -> None:
+async def test_bots_are_listed_by_name(registry: Registry, folder: Path) -> None:
     """All of them, an owner's, or a ladder's."""
     for owner in ("ada", "house"):
-        await store.add_owner(owner)
+        await registry.add_owner(owner)
     text = (folder / "bot.toml").read_text()
-    await store.add_folder(folder, owner="ada")
+    await registry.add_folder(folder, owner="ada")
     (folder / "bot.toml").write_text(
         text.replace("greedy", "first").replace('"quasenbo", ', '"quasenbo:players=3", ')
     )
-    await store.add_folder(folder, owner="house", house=True)
-    assert [bot.name for bot in await store.bots()] == ["first", "greedy"]
-    assert [bot.house for bot in await store.bots()] == [True, False]
-    assert [bot.name for bot in await store.bots(owner="ada")] == ["greedy"]
-    assert [bot.name for bot in await store.bots(ruleset="quasenbo:players=3")] == ["first"]
+    await registry.add_folder(folder, owner="house", house=True)
+    assert [bot.name for bot in await registry.bots()] == ["first", "greedy"]
+    assert [bot.house for bot in await registry.bots()] == [True, False]
+    assert [bot.name for bot in await registry.bots(owner="ada")] == ["greedy"]
+    assert [bot.name for bot in await registry.bots(ruleset="quasenbo:players=3")] == ["first"]
 
 
-async def test_what_is_unknown_is_named(store: Store, folder: Path) -> None:
+async def test_what_is_unknown_is_named(registry: Registry, folder: Path) -> None:
     """Owners, bots and versions that do not exist are the caller's error."""
     with pytest.raises(NotFoundError, match="no owner ada"):
-        await store.add_folder(folder, owner="ada")
+        await registry.add_folder(folder, owner="ada")
     with pytest.raises(NotFoundError, match="no bot nobody"):
-        await store.bot("nobody")
+        await registry.bot("nobody")
     with pytest.raises(NotFoundError, match="no bot nobody"):
-        await store.activate("nobody@1")
-    await store.add_owner("ada")
-    await store.add_folder(folder, owner="ada")
+        await registry.activate("nobody@1")
+    await registry.add_owner("ada")
+    await registry.add_folder(folder, owner="ada")
     with pytest.raises(NotFoundError, match="no version greedy@9"):
-        await store.activate("greedy@9")
+        await registry.activate("greedy@9")
     with pytest.raises(NotFoundError, match="no version greedy@9"):
-        await store.version("greedy@9")
+        await registry.version("greedy@9")
     with pytest.raises(InputError, match="owner's name"):
-        await store.add_owner("no spaces")
+        await registry.add_owner("no spaces")
 
 
-async def test_a_folder_without_a_bot_is_refused(store: Store, tmp_path: Path) -> None:
+async def test_a_folder_without_a_bot_is_refused(registry: Registry, tmp_path: Path) -> None:
     """The loader's sentence comes through."""
     with pytest.raises(InvalidBotError, match=r"bot\.toml"):
-        await store.add_folder(tmp_path, owner="ada")
+        await registry.add_folder(tmp_path, owner="ada")

@@ -1,4 +1,4 @@
-"""Plays competitions on the real queue, ladder and store, but without processes of bots.
+"""Plays competitions on the real queue, ladder and registry, but without processes of bots.
 
 Who wins follows from the bots' strengths, the match's seed and its entrants alone, as it does with
 real bots that use nothing but the seeds that they are given.
@@ -19,7 +19,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from arena.bots.registry import BotState, Store
+from arena.bots.registry import BotState, Registry
 from arena.competitions import entry as competition_entry
 from arena.competitions.records import CompetitionRecord, CompetitionRules, CompetitionState
 from arena.competitions.runner import CompetitionRunner
@@ -77,7 +77,7 @@ class Hall:
         self.slots = slots
         self.queues = Queues(redis)
         folders = Folders(("quasenbo", "pese-katesh"))
-        self.store = Store(redis, folders, load=folders.load)
+        self.registry = Registry(redis, folders, load=folders.load)
         self.competitions = CompetitionStore(redis)
         self.runner = self.new_runner()
         self.epoch = 0
@@ -86,7 +86,9 @@ class Hall:
 
     def new_runner(self, **options: Any) -> CompetitionRunner:
         """Return what another scheduler would drive competitions with."""
-        runner = CompetitionRunner(self.redis, queues=self.queues, store=self.store, **options)
+        runner = CompetitionRunner(
+            self.redis, queues=self.queues, registry=self.registry, **options
+        )
         self.runner = runner
         return runner
 
@@ -104,8 +106,8 @@ class Hall:
         Without an owner, each belongs to one of its own.
         """
         for number, name in enumerate(names):
-            await self.store.add_owner(owner or name)
-            await self.store.add_folder(Path(name), owner=owner or name, house=house)
+            await self.registry.add_owner(owner or name)
+            await self.registry.add_folder(Path(name), owner=owner or name, house=house)
             self.strengths[name] = -60.0 * number
             for ruleset in ("quasenbo", "pese-katesh"):
                 await self.queues.open(ruleset)
@@ -129,7 +131,7 @@ class Hall:
         record, _ = await competition_entry.start(
             f"t-{name}",
             competitions=self.competitions,
-            store=self.store,
+            registry=self.registry,
             queues=self.queues,
         )
         return record
@@ -175,7 +177,7 @@ class Hall:
 
     async def suspend(self, bot: str, state: BotState = BotState.SUSPENDED) -> None:
         """Suspend or retire a bot, as the commands do."""
-        await self.store.set_state(bot, state)
+        await self.registry.set_state(bot, state)
         for ruleset in ("quasenbo", "pese-katesh"):
             await self.queues.queue(ruleset).cancel_bot(bot)
 

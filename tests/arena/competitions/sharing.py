@@ -104,7 +104,7 @@ async def share(hall: Hall, rivals: Rivals) -> Shared:
     plan = LadderPlan(boards=1, time_control="5", weight=rivals.ladder_weight)
     scheduler = Scheduler(
         hall.redis,
-        store=hall.store,
+        registry=hall.registry,
         metrics=Metrics(),
         metrics_port=0,
         options=SchedulerOptions(name="s", plan=lambda _: plan),

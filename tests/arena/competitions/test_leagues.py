@@ -158,7 +158,7 @@ async def test_a_league_that_is_refused_is_not_created(hall: Hall) -> None:
                 replace(founding, matches=matches),
                 entries,
                 leagues=leagues,
-                store=hall.store,
+                registry=hall.registry,
             )
         assert await leagues.find("l-main") is None
 
@@ -173,7 +173,7 @@ async def test_a_tournament_that_cannot_start_is_not_created(hall: Hall) -> None
         time_control="5",
     )
     create = partial(
-        create_started, competitions=hall.competitions, store=hall.store, queues=hall.queues
+        create_started, competitions=hall.competitions, registry=hall.registry, queues=hall.queues
     )
     with pytest.raises(InputError, match="cup cannot start: 2 groups of 3 entrants"):
         await create("t-cup", cup, BOTS[:3])

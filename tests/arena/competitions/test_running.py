@@ -262,7 +262,7 @@ async def test_a_new_version_does_not_enter_half_way(hall: Hall) -> None:
     await hall.create(SIXTEEN[:3], Format.ROUND_ROBIN)
     await hall.tick()
 
-    added = await hall.store.add_folder(Path("bot00/new"), owner="bot00")
+    added = await hall.registry.add_folder(Path("bot00/new"), owner="bot00")
     assert added.version.id == "bot00@2"
     await hall.run()
     assert {version for spec in hall.played for version in spec.entrants} == {

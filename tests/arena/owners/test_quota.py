@@ -46,7 +46,7 @@ async def fill(arena: Arena, ada: Calls, name: str, count: int) -> None:
 
 async def states(arena: Arena, name: str) -> str:
     """Return the first letters of the states of a bot's versions."""
-    return "".join(each.state[0] for each in await arena.backend.store.versions_of(name))
+    return "".join(each.state[0] for each in await arena.backend.registry.versions_of(name))
 
 
 async def test_the_oldest_version_makes_room(arena: Arena) -> None:
@@ -54,7 +54,7 @@ async def test_the_oldest_version_makes_room(arena: Arena) -> None:
     ada = await arena.login("ada")
     await fill(arena, ada, "one", 8)
     assert await states(arena, "one") == "raaaaaaa"
-    first = await arena.backend.store.version("one@1")
+    first = await arena.backend.registry.version("one@1")
     assert not arena.backend.archive.has_bot(first.digest)
     code, error = await refused(
         ada.ActivateVersion(bots_pb2.ActivateVersionRequest(version="one@1"))
@@ -71,7 +71,7 @@ async def test_what_is_needed_stays_and_the_upload_is_refused(arena: Arena) -> N
     """The active version, the latest five, and what a match waits for; nothing is left behind."""
     ada = await arena.login("ada")
     await fill(arena, ada, "one", 7)
-    await arena.backend.store.activate("one@1")
+    await arena.backend.registry.activate("one@1")
     spec = MatchSpec(
         id="m-1", ruleset="quasenbo", flow="ladder", entrants=("one@2", "one@7"), boards=1,
         seed=bytes(32), time_control="5+0.05", rated=False, cost=2,
@@ -100,14 +100,14 @@ async def test_a_retired_bot_makes_room_for_others(arena: Arena) -> None:
     await ada.RetireBot(bots_pb2.RetireBotRequest(bot="one"))
     assert (await submit(ada, archive_of("two", 3))).is_new
     assert await states(arena, "one") == "raaaa"
-    assert (await arena.backend.store.version("three@1")).state is VersionState.ACCEPTED
+    assert (await arena.backend.registry.version("three@1")).state is VersionState.ACCEPTED
 
 
 async def test_what_a_build_made_goes_with_its_source(arena: Arena, tmp_path: Path) -> None:
     """Both count, both go, and whoever submits the source again has it built again."""
     ada = await arena.login("ada")
     await submit(ada, archive_of("one", 1))
-    source = (await arena.backend.store.version("one@1")).digest
+    source = (await arena.backend.registry.version("one@1")).digest
     (tmp_path / "built").mkdir()
     (tmp_path / "built" / "bot").write_bytes(random.Random(1).randbytes(VERSION_BYTES))
     built = arena.backend.archive.put_bot(tmp_path / "built")
@@ -122,5 +122,5 @@ async def test_what_a_build_made_goes_with_its_source(arena: Arena, tmp_path: Pa
     assert await states(arena, "one") == "raaaaaa"
     assert not {source, built} & arena.backend.archive.bot_sizes().keys()
     await submit(ada, archive_of("one", 1))
-    again = await arena.backend.store.version("one@1")
+    again = await arena.backend.registry.version("one@1")
     assert (again.digest, again.is_built, again.state) == (source, False, VersionState.UPLOADED)

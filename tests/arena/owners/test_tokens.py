@@ -30,7 +30,7 @@ async def test_a_token_tells_whose_it_is(arena: Arena) -> None:
 
 async def test_only_the_hash_of_a_secret_is_stored(redis: Redis, arena: Arena) -> None:
     """The record that the hash leads to holds no more than the secret's beginning."""
-    await arena.backend.store.add_owner("ada")
+    await arena.backend.registry.add_owner("ada")
     created = await arena.backend.accounts.create("ada", scopes=AUTHOR)
     stored: Any = await redis.hgetall("{arena}:tokens")
     assert list(stored) == [hashlib.sha256(created.secret.encode()).hexdigest().encode()]
@@ -79,7 +79,7 @@ async def test_a_revoked_token_is_worthless_at_once(arena: Arena) -> None:
 
 async def test_an_expired_token_is_refused(arena: Arena) -> None:
     """It is told apart from an unknown one."""
-    await arena.backend.store.add_owner("ada")
+    await arena.backend.registry.add_owner("ada")
     created = await arena.backend.accounts.create(
         "ada", scopes=AUTHOR, lifetime=timedelta(microseconds=1)
     )
@@ -127,7 +127,7 @@ async def test_an_author_makes_tokens_for_itself(arena: Arena) -> None:
 
 async def test_a_token_makes_none_that_outlives_it(arena: Arena) -> None:
     """Otherwise a token that expires would never."""
-    await arena.backend.store.add_owner("ada")
+    await arena.backend.registry.add_owner("ada")
     short = await arena.backend.accounts.create("ada", scopes=AUTHOR, lifetime=timedelta(hours=1))
     calls = arena.stranger(short.secret)
     request = accounts_pb2.CreateTokenRequest(scopes=[accounts_pb2.SCOPE_AUTHOR])
@@ -174,7 +174,7 @@ async def test_an_admin_registers_owners(arena: Arena) -> None:
 async def test_the_number_of_tokens_has_a_bound(arena: Arena) -> None:
     """One more is refused until one is revoked."""
     accounts = arena.backend.accounts
-    await arena.backend.store.add_owner("ada")
+    await arena.backend.registry.add_owner("ada")
     made = [await accounts.create("ada", scopes=AUTHOR) for _ in range(MOST_TOKENS)]
     with pytest.raises(LimitError, match="revoke one"):
         await accounts.create("ada", scopes=AUTHOR)
@@ -184,7 +184,7 @@ async def test_the_number_of_tokens_has_a_bound(arena: Arena) -> None:
 
 async def test_the_number_of_revoked_tokens_has_a_bound(arena: Arena) -> None:
     """Who makes tokens and revokes them fills nothing; the latest are still known as revoked."""
-    await arena.backend.store.add_owner("ada")
+    await arena.backend.registry.add_owner("ada")
     accounts = arena.backend.accounts
     kept = await accounts.create("ada", scopes=AUTHOR)
     secrets = []
@@ -201,7 +201,7 @@ async def test_the_number_of_revoked_tokens_has_a_bound(arena: Arena) -> None:
 async def test_what_no_token_can_be_is_refused(arena: Arena) -> None:
     """Scopes, names, lifetimes, and owners that nobody registered."""
     accounts = arena.backend.accounts
-    await arena.backend.store.add_owner("ada")
+    await arena.backend.registry.add_owner("ada")
     possible: dict[str, Any] = {"scopes": AUTHOR}
     wrong: dict[str, Any]
     for wrong in (

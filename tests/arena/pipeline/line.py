@@ -14,7 +14,7 @@ import pytest
 from redis.asyncio import Redis
 
 from arena.archive.archive import Archive
-from arena.bots.registry import Added, BotState, Store, Version, VersionState
+from arena.bots.registry import Added, BotState, Registry, Version, VersionState
 from arena.bots.submissions import Submissions
 from arena.bots.trials import Trials
 from arena.check import CheckOptions
@@ -44,7 +44,7 @@ class Line:
     """What the tests look at, with short ways to say what they do."""
 
     redis: Redis
-    store: Store
+    registry: Registry
     archive: Archive
     queues: Queues
     submissions: Submissions
@@ -58,7 +58,7 @@ class Line:
         """Return a pipeline that has not been started."""
         pipeline = Pipeline(
             self.redis,
-            store=self.store,
+            registry=self.registry,
             queues=self.queues,
             archive=self.archive,
             sandbox=sandbox or PlainSandbox(),
@@ -85,13 +85,13 @@ class Line:
 
     async def submit(self, folder: Path, *, owner: str = "ada") -> Added:
         """Submit a folder as the author's tool does."""
-        await self.store.add_owner(owner)
+        await self.registry.add_owner(owner)
         return await self.submissions.store_upload(io.BytesIO(pack_folder(folder)), owner=owner)
 
     async def settled(self, version: str) -> Version:
         """Return a version once it has been accepted or rejected."""
         async with asyncio.timeout(60):
-            while (found := await self.store.version(version)).state not in SETTLED:  # noqa: ASYNC110 -- likewise
+            while (found := await self.registry.version(version)).state not in SETTLED:  # noqa: ASYNC110 -- likewise
                 await asyncio.sleep(LOOK)
         return found
 
@@ -120,7 +120,7 @@ class Line:
 
     async def is_active(self, version: str) -> bool:
         """Return whether a version is the one that plays."""
-        bot = await self.store.bot(version.partition("@")[0])
+        bot = await self.registry.bot(version.partition("@")[0])
         return bot.active_version == version and bot.state is BotState.ACTIVE
 
 
@@ -128,14 +128,14 @@ class Line:
 def line(redis: Redis, tmp_path: Path) -> Line:
     """An empty arena."""
     archive = Archive(str(tmp_path / "archive"), cache=tmp_path / "cache")
-    store = Store(redis, archive, load=load_bot_folder)
+    registry = Registry(redis, archive, load=load_bot_folder)
     (tmp_path / "bots").mkdir()
     return Line(
         redis=redis,
-        store=store,
+        registry=registry,
         archive=archive,
         queues=Queues(redis),
-        submissions=Submissions(redis, store, archive, load=load_bot_folder),
+        submissions=Submissions(redis, registry, archive, load=load_bot_folder),
         trials=Trials(redis),
         webhooks=Webhooks(redis),
         top=tmp_path / "bots",

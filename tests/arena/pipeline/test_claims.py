@@ -45,7 +45,7 @@ async def test_a_version_is_claimed_once(line: Line) -> None:
     assert (first.version_id, first.attempt) == ("it@1", 1)
     assert await line.trials.claim(token="b" * 32, duration=LONG) is None
     assert await line.trials.renew(first, duration=LONG, state=VersionState.CHECKING, steps=[STEP])
-    assert (await line.store.version("it@1")).state is VersionState.CHECKING
+    assert (await line.registry.version("it@1")).state is VersionState.CHECKING
     assert await line.submissions.steps("it@1") == (STEP,)
 
 
@@ -59,7 +59,7 @@ async def test_an_expired_claim_has_no_effect(line: Line) -> None:
     assert not await line.trials.renew(first, duration=LONG, state=VersionState.CHECKING)
     assert not await line.trials.give_back(first, wait=LONG, counts=True)
     assert await finish(line, first, "no") is Verdict.LOST
-    assert (await line.store.version("it@1")).state is VersionState.UPLOADED
+    assert (await line.registry.version("it@1")).state is VersionState.UPLOADED
     assert await finish(line, second) is Verdict.ACTIVE
     assert await finish(line, second) is Verdict.LOST
 
@@ -84,7 +84,7 @@ async def test_a_stopped_pipeline_gives_back_what_it_tries(line: Line) -> None:
         async with asyncio.timeout(20):
             while not await line.submissions.steps("it@1"):  # noqa: ASYNC110 -- no event in Redis
                 await asyncio.sleep(0.05)
-    assert (await line.store.version("it@1")).state is VersionState.UPLOADED
+    assert (await line.registry.version("it@1")).state is VersionState.UPLOADED
     assert (await claim(line)).attempt == 1
 
 
@@ -146,8 +146,8 @@ async def test_folders_of_no_version_are_swept(line: Line) -> None:
         accepted = await line.tried(line.bot())
         waiting = await line.submit(line.bot(name="waiting"))
     orphan = await asyncio.to_thread(line.archive.put_bot, line.bot(name="orphan"))
-    assert await sweep_bots(line.store, line.archive) == 0
-    assert await sweep_bots(line.store, line.archive, age=timedelta(seconds=-60)) == 1
+    assert await sweep_bots(line.registry, line.archive) == 0
+    assert await sweep_bots(line.registry, line.archive, age=timedelta(seconds=-60)) == 1
     assert not line.archive.has_bot(orphan)
     assert line.archive.has_bot(accepted.digest)
     assert line.archive.has_bot(waiting.version.digest)
@@ -165,7 +165,7 @@ async def test_two_pipelines_share_the_line(line: Line) -> None:
 
 async def test_the_same_upload_at_the_same_time_is_one_version(line: Line) -> None:
     """One of the answers says that it is new."""
-    await line.store.add_owner("ada")
+    await line.registry.add_owner("ada")
     data = pack_folder(line.bot())
     answers = await asyncio.gather(
         *(line.submissions.store_upload(io.BytesIO(data), owner="ada") for _ in range(5))

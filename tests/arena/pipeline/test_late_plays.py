@@ -41,9 +41,9 @@ async def test_a_play_that_does_not_count_is_removed(
     left: list[bytes], line: Line, tmp_path: Path
 ) -> None:
     """The archive holds what was committed and nothing else."""
-    await line.store.add_owner("ada")
+    await line.registry.add_owner("ada")
     for name in ("it", "other"):
-        await line.store.add_folder(line.bot(name=name), owner="ada")
+        await line.registry.add_folder(line.bot(name=name), owner="ada")
     await line.queues.open("quasenbo")
     queue = line.queues.queue("quasenbo")
     await enqueue(queue, make_spec("m1", "it@1", "other@1", boards=1, time_control="5"))
@@ -61,7 +61,7 @@ async def test_a_play_that_does_not_count_is_removed(
 
     worker = Worker(
         line.redis,
-        store=line.store,
+        registry=line.registry,
         archive=LateArchive(tmp_path, intervene),
         sandbox=PlainSandbox(why="none here"),
         metrics=Metrics(),

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.redis
 
 async def test_a_good_bot_comes_onto_its_ladder(line: Line) -> None:
     """Its steps end with the validation, and its owner is told."""
-    await line.store.add_owner("ada")
+    await line.registry.add_owner("ada")
     await line.webhooks.set("ada", "https://example.org/")
     added = await line.submit(line.bot())
     assert (added.is_new, added.version.state) == (True, VersionState.UPLOADED)
@@ -31,7 +31,7 @@ async def test_a_good_bot_comes_onto_its_ladder(line: Line) -> None:
         assert (version.state, version.reason, version.trusted) == ("accepted", "", False)
         await line.placed("it")
     assert await line.is_active("it@1")
-    assert (await line.store.bot("it")).rulesets == ("quasenbo",)
+    assert (await line.registry.bot("it")).rulesets == ("quasenbo",)
     steps = await line.submissions.steps("it@1")
     assert all(step.ok and step.detail for step in steps)
     assert steps[-1].name == "validation in quasenbo"
@@ -65,7 +65,7 @@ async def test_a_bad_bot_is_rejected_with_its_reason(
     assert version.state is VersionState.REJECTED
     assert version.reason.startswith(reason)
     assert not version.reason.startswith(OURS)
-    bot = await line.store.bot("it")
+    bot = await line.registry.bot("it")
     assert (bot.state, bot.active_version) == (BotState.PENDING, "")
     assert await line.queues.rulesets() == []
     assert line.archive.usage()["bots"].files == 0
@@ -107,7 +107,7 @@ async def test_the_same_content_is_the_same_version(line: Line) -> None:
         assert (again.is_new, again.version.id, again.version.state) == (False, "it@1", "accepted")
     with pytest.raises(PreconditionError, match="belongs to ada"):
         await line.submit(line.bot(f"{HONEST}# other"), owner="bob")
-    assert (await line.store.bot("it")).versions == 1
+    assert (await line.registry.bot("it")).versions == 1
 
 
 async def test_a_rejected_version_stays_rejected(line: Line) -> None:
@@ -132,7 +132,7 @@ async def test_an_operator_lets_a_rejected_version_be_tried_again(line: Line) ->
         (tool / "tool.py").touch()
         assert (await line.submit(folder)).version == first
         assert not await line.submissions.recheck("it@1")
-        assert await line.store.version("it@1") == first
+        assert await line.registry.version("it@1") == first
         again = await line.submit(folder)
         assert (again.is_new, again.version.id) == (False, "it@1")
         assert (await line.settled("it@1")).state is VersionState.ACCEPTED
@@ -195,16 +195,16 @@ async def test_a_version_that_finishes_late_does_not_replace_a_newer_one(line: L
         await line.trials.give_back(first, wait=TRIAL.claim * 0, counts=False)
         assert (await line.settled("it@1")).state is VersionState.ACCEPTED
     assert await line.is_active("it@2")
-    assert (await line.store.activate("it@1")).active_version == "it@1"
+    assert (await line.registry.activate("it@1")).active_version == "it@1"
 
 
 async def test_an_accepted_version_of_a_suspended_bot_waits(line: Line) -> None:
     """An operator's suspension outlasts a submission that was under way."""
     await line.submit(line.bot())
-    await line.store.set_state("it", BotState.SUSPENDED, reason="cheated")
+    await line.registry.set_state("it", BotState.SUSPENDED, reason="cheated")
     async with line.running():
         assert (await line.settled("it@1")).state is VersionState.ACCEPTED
-    bot = await line.store.bot("it")
+    bot = await line.registry.bot("it")
     assert (bot.state, bot.reason, bot.active_version) == (BotState.SUSPENDED, "cheated", "")
     with pytest.raises(PreconditionError, match="suspended"):
         await line.submit(line.bot(f"{HONEST}# again"))
@@ -213,10 +213,10 @@ async def test_an_accepted_version_of_a_suspended_bot_waits(line: Line) -> None:
 async def test_a_bot_that_was_retired_meanwhile_stays_retired(line: Line) -> None:
     """One that was retired before its submission comes back."""
     await line.submit(line.bot())
-    await line.store.set_state("it", BotState.RETIRED)
+    await line.registry.set_state("it", BotState.RETIRED)
     async with line.running():
         await line.settled("it@1")
-        assert (await line.store.bot("it")).state is BotState.RETIRED
+        assert (await line.registry.bot("it")).state is BotState.RETIRED
         await line.tried(line.bot(f"{HONEST}\n# two"))
         assert await line.is_active("it@2")
 
@@ -282,13 +282,13 @@ async def test_an_archive_without_a_bot_is_refused(toml: str, sentence: str, lin
     with pytest.raises(InputError, match=sentence) as caught:
         await line.submit(folder)
     assert "/tmp" not in str(caught.value)  # noqa: S108 -- what must not be told
-    assert await line.store.bots() == []
+    assert await line.registry.bots() == []
     assert line.archive.usage()["bots"].files == 0
 
 
 async def test_an_archive_with_links_is_refused(line: Line, tmp_path: Path) -> None:
     """The API's answer is the unpacking's sentence."""
-    await line.store.add_owner("ada")
+    await line.registry.add_owner("ada")
     (tmp_path / "bad").write_bytes(b"PK\x03\x04nonsense")
     with (tmp_path / "bad").open("rb") as upload, pytest.raises(UploadRefusedError):
         await line.submissions.store_upload(upload, owner="ada")
@@ -303,7 +303,7 @@ async def test_a_stranger_and_a_refused_name_store_nothing(line: Line, tmp_path:
     async def admit(name: str) -> None:
         raise PreconditionError(f"no more bots, and so no {name}")
 
-    await line.store.add_owner("ada")
+    await line.registry.add_owner("ada")
     data = io.BytesIO(pack_folder(line.bot()))
     with pytest.raises(PreconditionError, match="no it"):
         await line.submissions.store_upload(data, owner="ada", admit=admit)

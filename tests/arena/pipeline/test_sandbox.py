@@ -68,20 +68,20 @@ async def test_a_worker_without_walls_plays_trusted_bots_alone(
     line: Line, *, trusted: bool
 ) -> None:
     """A match of another one is void until an operator sees it."""
-    await line.store.add_owner("ada")
+    await line.registry.add_owner("ada")
     if trusted:
-        await line.store.add_folder(line.bot(), owner="ada")
+        await line.registry.add_folder(line.bot(), owner="ada")
     else:
         async with line.running():
             await line.tried(line.bot())
-    await line.store.add_folder(line.bot(name="other"), owner="ada")
+    await line.registry.add_folder(line.bot(name="other"), owner="ada")
     await line.queues.open("quasenbo")
     queue = line.queues.queue("quasenbo")
     await enqueue(queue, make_spec("m1", "it@1", "other@1", boards=1, time_control="5"))
     stopping = asyncio.Event()
     worker = Worker(
         line.redis,
-        store=line.store,
+        registry=line.registry,
         archive=line.archive,
         sandbox=PlainSandbox(why="none here"),
         metrics=Metrics(),

@@ -63,7 +63,9 @@ class Scene:
     def follower(self) -> Follower:
         """Return what a process follows the logs with."""
         line = self.line
-        return Follower(line.redis, store=line.store, queues=line.queues, archive=line.archive)
+        return Follower(
+            line.redis, registry=line.registry, queues=line.queues, archive=line.archive
+        )
 
     async def follow(self) -> list[str]:
         """Follow the logs."""
@@ -73,10 +75,10 @@ class Scene:
 @pytest.fixture
 async def scene(line: Line) -> Scene:
     """The two bots, whose owner has a webhook."""
-    await line.store.add_owner("ada")
+    await line.registry.add_owner("ada")
     await line.webhooks.set("ada", "https://example.org/")
     for name in ("it", "other"):
-        await line.store.add_folder(line.bot(name=name), owner="ada")
+        await line.registry.add_folder(line.bot(name=name), owner="ada")
     for ruleset in ("quasenbo", "pese-katesh"):
         await line.queues.open(ruleset)
     await line.queues.ladder("quasenbo").enter("it")
@@ -92,12 +94,12 @@ async def test_three_bad_matches_in_a_row_suspend(bad: tuple[Forfeits, ...], sce
     last = await scene.match(bad)
     async with scene.line.running():
         await scene.line.placed("it", there=False)
-    version, bot = await scene.line.store.version("it@1"), await scene.line.store.bot("it")
+    version, bot = await scene.line.registry.version("it@1"), await scene.line.registry.bot("it")
     assert (version.state, bot.state) == (VersionState.SUSPENDED, BotState.SUSPENDED)
     assert version.reason == bot.reason
     assert last in version.reason
     assert await scene.line.told() == ["match.forfeited"] * 3 + ["version.suspended"]
-    assert (await scene.line.store.bot("other")).state is BotState.ACTIVE
+    assert (await scene.line.registry.bot("other")).state is BotState.ACTIVE
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,7 @@ async def test_matches_of_all_ladders_count_together(scene: Scene) -> None:
     assert await scene.follow() == []
     last = await scene.match(CRASH)
     assert await scene.follow() == ["it@1"]
-    reason = (await scene.line.store.version("it@1")).reason
+    reason = (await scene.line.registry.version("it@1")).reason
     assert reason.endswith(f"the last time in {last} on quasenbo")
 
 
@@ -237,11 +239,11 @@ async def test_a_suspended_version_makes_way(scene: Scene) -> None:
         await scene.match(CRASH)
     await scene.follow()
     with pytest.raises(PreconditionError, match="it@1 is suspended"):
-        await scene.line.store.activate("it@1")
+        await scene.line.registry.activate("it@1")
     async with scene.line.running():
         await scene.line.tried(scene.line.bot(f"{HONEST}\n# better"))
         await scene.line.placed("it")
-    bot = await scene.line.store.bot("it")
+    bot = await scene.line.registry.bot("it")
     assert (bot.state, bot.reason, bot.active_version) == (BotState.ACTIVE, "", "it@2")
 
 
@@ -250,9 +252,9 @@ async def test_an_operator_may_forgive(scene: Scene) -> None:
     for _ in range(3):
         await scene.match(CRASH)
     await scene.follow()
-    await scene.line.store.set_state("it", BotState.ACTIVE)
+    await scene.line.registry.set_state("it", BotState.ACTIVE)
     assert await scene.line.is_active("it@1")
-    assert (await scene.line.store.version("it@1")).state is VersionState.ACCEPTED
+    assert (await scene.line.registry.version("it@1")).state is VersionState.ACCEPTED
     await scene.match(CRASH)
     await scene.match(CRASH)
     assert await scene.follow() == []
@@ -263,11 +265,11 @@ async def test_an_operator_may_forgive(scene: Scene) -> None:
 async def test_an_old_version_does_not_suspend_its_bot(scene: Scene) -> None:
     """Matches that were queued before the new one was active."""
     folder = scene.line.bot(f"{HONEST}\n# two")
-    await scene.line.store.add_folder(folder, owner="ada")
+    await scene.line.registry.add_folder(folder, owner="ada")
     for _ in range(3):
         await scene.match(CRASH)
     assert await scene.follow() == ["it@1"]
-    assert (await scene.line.store.version("it@1")).state is VersionState.SUSPENDED
+    assert (await scene.line.registry.version("it@1")).state is VersionState.SUSPENDED
     assert await scene.line.is_active("it@2")
 
 

@@ -8,7 +8,7 @@ import pytest
 from redis.asyncio import Redis
 
 from arena.archive.archive import Archive
-from arena.bots.registry import Store
+from arena.bots.registry import Registry
 from arena.metrics import Metrics
 from arena.queue.match_queue import MatchQueue
 from arena.queue.models import Lease, Phase, RetryPolicy
@@ -52,7 +52,7 @@ def make_worker(redis: Redis, archive: Archive, metrics: Metrics, policy: RetryP
     """Return a worker that has not begun."""
     return Worker(
         redis,
-        store=Store(redis, archive, load=load_bot_folder),
+        registry=Registry(redis, archive, load=load_bot_folder),
         archive=archive,
         policy=policy,
         sandbox=PlainSandbox(why="none here"),
@@ -108,7 +108,7 @@ async def test_a_scheduler_counts_what_it_reaps(
     await expire(queues.queue(RULESET), "m1", "m2")
     scheduler = Scheduler(
         redis,
-        store=Store(redis, archive, load=load_bot_folder),
+        registry=Registry(redis, archive, load=load_bot_folder),
         metrics=metrics,
         metrics_port=0,
         options=SchedulerOptions(

@@ -6,7 +6,7 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as LostConnectionError
 
 from arena.archive.archive import Archive
-from arena.bots.registry import BotState, Store
+from arena.bots.registry import BotState, Registry
 from arena.queue import rebuild
 from arena.queue.queues import Queues
 from arena.queue.strengths import LadderStrengths, published
@@ -18,16 +18,16 @@ from tests.service_kit import make_bot
 pytestmark = pytest.mark.redis
 
 
-class Registry:
-    """A registry, and the pool of one ladder that follows it."""
+class Lineup:
+    """A lineup, and the pool of one ladder that follows it."""
 
     def __init__(self, redis: Redis, folder: Path) -> None:
         self.redis = redis
         self.queues = Queues(redis)
-        self.store = Store(
+        self.registry = Registry(
             redis, Archive(str(folder / "archive"), cache=folder / "cache"), load=load_bot_folder
         )
-        self.roster = Roster(redis, self.store)
+        self.roster = Roster(redis, self.registry)
         self.folder = folder
         self.fresh()
 
@@ -49,12 +49,12 @@ class Registry:
         path = self.folder / name
         if not path.exists():
             make_bot(self.folder, name, pause=pause)
-        await self.store.add_owner("house")
-        await self.store.add_folder(path, owner="house", house=True)
+        await self.registry.add_owner("house")
+        await self.registry.add_folder(path, owner="house", house=True)
         await self.queues.ladder("quasenbo").enter(name)
 
     async def update(self) -> None:
-        """Look at the registry and the log."""
+        """Look at the lineup and the log."""
         await self.roster.refresh()
         await self.ladder_pool.update()
 
@@ -69,76 +69,76 @@ class Registry:
 
 
 @pytest.fixture
-def registry(redis: Redis, tmp_path: Path) -> Registry:
-    """A registry without bots."""
-    return Registry(redis, tmp_path)
+def lineup(redis: Redis, tmp_path: Path) -> Lineup:
+    """A lineup without bots."""
+    return Lineup(redis, tmp_path)
 
 
-async def test_bots_come_and_go(registry: Registry) -> None:
-    """The pool holds the active bots of its ladder, as the registry has them now."""
-    await registry.add("ada")
-    await registry.update()
-    assert registry.names == ["ada"]
-    await registry.add("bob")
-    await registry.update()
-    assert registry.names == ["ada", "bob"]
-    await registry.store.set_state("ada", BotState.SUSPENDED)
-    await registry.update()
-    assert registry.names == ["bob"]
-    await registry.store.set_state("ada", BotState.ACTIVE)
-    await registry.update()
-    assert registry.names == ["ada", "bob"]
+async def test_bots_come_and_go(lineup: Lineup) -> None:
+    """The pool holds the active bots of its ladder, as the lineup has them now."""
+    await lineup.add("ada")
+    await lineup.update()
+    assert lineup.names == ["ada"]
+    await lineup.add("bob")
+    await lineup.update()
+    assert lineup.names == ["ada", "bob"]
+    await lineup.registry.set_state("ada", BotState.SUSPENDED)
+    await lineup.update()
+    assert lineup.names == ["bob"]
+    await lineup.registry.set_state("ada", BotState.ACTIVE)
+    await lineup.update()
+    assert lineup.names == ["ada", "bob"]
 
 
-async def test_results_are_followed(registry: Registry) -> None:
+async def test_results_are_followed(lineup: Lineup) -> None:
     """Ratings, matches and opponents are those of the log, a fresh pool's and an old one's."""
-    await registry.add("ada")
-    await registry.add("bob")
-    await registry.update()
-    await registry.play("ladder-000001", "ada", "bob")
-    await registry.update()
+    await lineup.add("ada")
+    await lineup.add("bob")
+    await lineup.update()
+    await lineup.play("ladder-000001", "ada", "bob")
+    await lineup.update()
     expected = [(1520.0, 1, ["bob"]), (1480.0, 1, ["ada"])]
-    assert registry.facts(["ada", "bob"]) == expected
-    registry.fresh()
-    await registry.update()
-    assert registry.facts(["ada", "bob"]) == expected
+    assert lineup.facts(["ada", "bob"]) == expected
+    lineup.fresh()
+    await lineup.update()
+    assert lineup.facts(["ada", "bob"]) == expected
 
 
-async def test_a_match_under_way_counts_once(registry: Registry) -> None:
+async def test_a_match_under_way_counts_once(lineup: Lineup) -> None:
     """A scheduled match counts from then on, its result not once more."""
-    await registry.add("ada")
-    await registry.add("bob")
-    await registry.update()
-    registry.ladder_pool.note_scheduled("ladder-000001", ("ada", "bob"), when=1.0)
-    assert [matches for _, matches, _ in registry.facts(["ada", "bob"])] == [1, 1]
-    await registry.play("ladder-000001", "ada", "bob")
-    await registry.update()
-    assert [matches for _, matches, _ in registry.facts(["ada", "bob"])] == [1, 1]
+    await lineup.add("ada")
+    await lineup.add("bob")
+    await lineup.update()
+    lineup.ladder_pool.note_scheduled("ladder-000001", ("ada", "bob"), when=1.0)
+    assert [matches for _, matches, _ in lineup.facts(["ada", "bob"])] == [1, 1]
+    await lineup.play("ladder-000001", "ada", "bob")
+    await lineup.update()
+    assert [matches for _, matches, _ in lineup.facts(["ada", "bob"])] == [1, 1]
 
 
-async def test_an_annulment_is_followed(registry: Registry) -> None:
+async def test_an_annulment_is_followed(lineup: Lineup) -> None:
     """After it the ratings are those without the match."""
-    await registry.add("ada")
-    await registry.add("bob")
-    await registry.update()
-    await registry.play("ladder-000001", "ada", "bob")
-    await registry.update()
-    await rebuild.annul(registry.queues.ladder("quasenbo"), "ladder-000001", reason="a test")
-    await registry.update()
-    assert [elo for elo, _, _ in registry.facts(["ada", "bob"])] == [1500.0, 1500.0]
+    await lineup.add("ada")
+    await lineup.add("bob")
+    await lineup.update()
+    await lineup.play("ladder-000001", "ada", "bob")
+    await lineup.update()
+    await rebuild.annul(lineup.queues.ladder("quasenbo"), "ladder-000001", reason="a test")
+    await lineup.update()
+    assert [elo for elo, _, _ in lineup.facts(["ada", "bob"])] == [1500.0, 1500.0]
 
 
-async def test_strengths_give_the_uncertainties(registry: Registry) -> None:
+async def test_strengths_give_the_uncertainties(lineup: Lineup) -> None:
     """Once there are enough results, the batch's error is what is not known of a bot."""
-    await registry.add("ada")
-    await registry.add("bob")
-    await registry.update()
+    await lineup.add("ada")
+    await lineup.add("bob")
+    await lineup.update()
     for number in range(24):
         winner, loser = ("ada", "bob") if number % 3 else ("bob", "ada")
-        await registry.play(f"ladder-{number:06d}", winner, loser)
-    await registry.update()
-    await registry.ladder_pool.measure()
-    ada = registry.ladder_pool.pool.get("ada")
+        await lineup.play(f"ladder-{number:06d}", winner, loser)
+    await lineup.update()
+    await lineup.ladder_pool.measure()
+    ada = lineup.ladder_pool.pool.get("ada")
     assert ada is not None
     assert ada.deviation is not None
     assert ada.uncertainty == max(30.0, ada.deviation)
@@ -156,58 +156,58 @@ def failing_once(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> N
 
 
 async def test_a_roster_whose_first_look_failed_looks_at_all_bots_again(
-    registry: Registry, monkeypatch: pytest.MonkeyPatch
+    lineup: Lineup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Redis went away between the names and the bots."""
-    await registry.add("ada")
-    await registry.add("bob")
-    failing_once(monkeypatch, registry.store, "bots")
+    await lineup.add("ada")
+    await lineup.add("bob")
+    failing_once(monkeypatch, lineup.registry, "bots")
     with pytest.raises(LostConnectionError):
-        await registry.update()
-    await registry.update()
-    assert registry.names == ["ada", "bob"]
+        await lineup.update()
+    await lineup.update()
+    assert lineup.names == ["ada", "bob"]
 
 
 async def test_a_change_that_could_not_be_read_is_read_later(
-    registry: Registry, monkeypatch: pytest.MonkeyPatch
+    lineup: Lineup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bot that was suspended while Redis went away does not stay in the pool."""
-    await registry.add("ada")
-    await registry.add("bob")
-    await registry.update()
-    await registry.store.set_state("ada", BotState.SUSPENDED)
-    failing_once(monkeypatch, registry.store, "bot")
+    await lineup.add("ada")
+    await lineup.add("bob")
+    await lineup.update()
+    await lineup.registry.set_state("ada", BotState.SUSPENDED)
+    failing_once(monkeypatch, lineup.registry, "bot")
     with pytest.raises(LostConnectionError):
-        await registry.update()
-    await registry.update()
-    assert registry.names == ["bob"]
+        await lineup.update()
+    await lineup.update()
+    assert lineup.names == ["bob"]
 
 
 async def test_a_pool_that_could_not_be_read_whole_is_read_again(
-    registry: Registry, monkeypatch: pytest.MonkeyPatch
+    lineup: Lineup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who met whom is not forgotten because Redis went away between ratings and log."""
-    await registry.add("ada")
-    await registry.add("bob")
-    await registry.play("m1", "ada", "bob")
-    failing_once(monkeypatch, registry.ladder_pool._ladder, "entries")
+    await lineup.add("ada")
+    await lineup.add("bob")
+    await lineup.play("m1", "ada", "bob")
+    failing_once(monkeypatch, lineup.ladder_pool._ladder, "entries")
     with pytest.raises(LostConnectionError):
-        await registry.update()
-    await registry.update()
-    assert [opponents for _, _, opponents in registry.facts(["ada", "bob"])] == [["bob"], ["ada"]]
+        await lineup.update()
+    await lineup.update()
+    assert [opponents for _, _, opponents in lineup.facts(["ada", "bob"])] == [["bob"], ["ada"]]
 
 
 async def test_strengths_that_could_not_be_published_are_published_later(
-    registry: Registry, monkeypatch: pytest.MonkeyPatch
+    lineup: Lineup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No result need come before the column is right."""
-    await registry.add("ada")
-    await registry.add("bob")
-    await registry.update()
-    await registry.play("m1", "ada", "bob")
-    failing_once(monkeypatch, registry.ladder_pool._strengths, "publish")
+    await lineup.add("ada")
+    await lineup.add("bob")
+    await lineup.update()
+    await lineup.play("m1", "ada", "bob")
+    failing_once(monkeypatch, lineup.ladder_pool._strengths, "publish")
     with pytest.raises(LostConnectionError):
-        await registry.ladder_pool.measure()
-    assert await registry.ladder_pool.measure()
-    assert set(await published(registry.redis, "quasenbo", ["ada", "bob"])) == {"ada", "bob"}
-    assert not await registry.ladder_pool.measure()
+        await lineup.ladder_pool.measure()
+    assert await lineup.ladder_pool.measure()
+    assert set(await published(lineup.redis, "quasenbo", ["ada", "bob"])) == {"ada", "bob"}
+    assert not await lineup.ladder_pool.measure()

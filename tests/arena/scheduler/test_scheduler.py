@@ -7,7 +7,7 @@ import pytest
 from redis.asyncio import Redis
 
 from arena.archive.archive import Archive
-from arena.bots.registry import Store
+from arena.bots.registry import Registry
 from arena.db.presence import Announcement, Workers
 from arena.metrics import Metrics
 from arena.queue.models import MatchSpec
@@ -25,10 +25,10 @@ RULESETS = ("quasenbo", "pese-katesh")
 async def queues(redis: Redis, tmp_path: Path) -> Queues:
     """Two ladders of four bots each, and a worker of three slots that never plays."""
     queues = Queues(redis)
-    store = make_store(redis, tmp_path)
-    await store.add_owner("house")
+    registry = make_store(redis, tmp_path)
+    await registry.add_owner("house")
     for name in ("ada", "bob", "cid", "dan"):
-        await store.add_folder(
+        await registry.add_folder(
             make_bot(tmp_path, name, rulesets=RULESETS), owner="house", house=True
         )
         for ruleset in RULESETS:
@@ -39,10 +39,10 @@ async def queues(redis: Redis, tmp_path: Path) -> Queues:
     return queues
 
 
-def make_store(redis: Redis, folder: Path) -> Store:
+def make_store(redis: Redis, folder: Path) -> Registry:
     """Return the registry of a test."""
     archive = Archive(str(folder / "archive"), cache=folder / "cache")
-    return Store(redis, archive, load=load_bot_folder)
+    return Registry(redis, archive, load=load_bot_folder)
 
 
 @asynccontextmanager
@@ -52,7 +52,7 @@ async def scheduling(
     """Run a scheduler."""
     scheduler = Scheduler(
         redis,
-        store=make_store(redis, folder),
+        registry=make_store(redis, folder),
         metrics=Metrics(),
         metrics_port=1,
         options=SchedulerOptions(

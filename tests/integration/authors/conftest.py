@@ -107,11 +107,11 @@ class Stack:
         backend = make_backend(redis, folder, boards=1, time_control=str(CONTROL))
         arena = await start(backend)
         for owner in OWNERS:
-            await backend.store.add_owner(owner)
+            await backend.registry.add_owner(owner)
             created = await backend.accounts.create(owner, scopes=frozenset({Scope.AUTHOR}))
             self.tokens[owner] = created.secret
-        await backend.store.add_owner("house")
-        added = await backend.store.add_folder(
+        await backend.registry.add_owner("house")
+        added = await backend.registry.add_folder(
             shipped_bot("first_legal"), owner="house", house=True
         )
         for ruleset in added.bot.rulesets:
@@ -119,7 +119,7 @@ class Stack:
             await backend.queues.ladder(ruleset).enter(added.bot.name)
         worker = Worker(
             redis,
-            store=backend.store,
+            registry=backend.registry,
             archive=backend.archive,
             sandbox=PlainSandbox(),
             metrics=arena.metrics,
@@ -134,7 +134,7 @@ class Stack:
         )
         pipeline = Pipeline(
             redis,
-            store=backend.store,
+            registry=backend.registry,
             queues=backend.queues,
             archive=backend.archive,
             sandbox=PlainSandbox(),

@@ -13,11 +13,11 @@ from typing import Any
 from arena.cli.bot import HOUSE, add_bot
 from arena.cli.competition import look
 from arena.cli.competition_documents import competition_document
-from arena.cli.connection import Arena, opened
 from arena.competitions import entry as competition_entry
 from arena.competitions.records import CompetitionRules, CompetitionState, Seeding
 from arena.competitions.store import CompetitionStore
 from arena.config import load
+from arena.context import Arena, connected
 from arena.errors import PreconditionError
 from arena.formats.model import Format, Options
 from arena.scheduler.scheduler import FLOW
@@ -107,7 +107,7 @@ class House:
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Arena]:
         """Connect to the arena."""
-        async with opened(self._settings) as arena:
+        async with connected(self._settings) as arena:
             yield arena
 
     def start(self, part: str) -> Process:
@@ -147,7 +147,7 @@ class Tournament:
         self.arena = arena
         self.id = f"t-{case.name}"
         self._case = case
-        self._store = CompetitionStore(arena.redis)
+        self._registry = CompetitionStore(arena.redis)
         self._queue = arena.queues.queue(case.ruleset)
 
     async def start(self, bots: Sequence[str]) -> None:
@@ -161,18 +161,18 @@ class Tournament:
             seeding=Seeding.GIVEN,
         )
         arena, entries = self.arena, bots[: self._case.entrants]
-        shared: dict[str, Any] = {"competitions": self._store, "store": arena.store}
+        shared: dict[str, Any] = {"competitions": self._registry, "registry": arena.registry}
         await competition_entry.create(self.id, rules, entries, seed=SEED, **shared)
         await competition_entry.start(self.id, queues=arena.queues, **shared)
 
     async def abandon(self) -> None:
         """Cancel it, unless it is over, so that no other has to wait for it."""
         with suppress(PreconditionError):
-            await self._store.cancel(self.id)
+            await self._registry.cancel(self.id)
 
     async def has_ended(self) -> bool:
         """Return whether it is over."""
-        return (await self._store.get(self.id)).state is CompetitionState.ENDED
+        return (await self._registry.get(self.id)).state is CompetitionState.ENDED
 
     async def played(self) -> list[str]:
         """Return its matches in the ladder's log, once for each time that they count."""
