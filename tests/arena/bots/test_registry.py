@@ -15,7 +15,7 @@ pytestmark = pytest.mark.redis
 
 
 @pytest.fixture
-def store(redis: Redis, tmp_path: Path) -> Registry:
+def registry(redis: Redis, tmp_path: Path) -> Registry:
     """An empty registry over an archive in a folder."""
     archive = Archive(str(tmp_path / "archive"), cache=tmp_path / "cache")
     return Registry(redis, archive, load=load_bot_folder)
