@@ -15,6 +15,7 @@ from arena.errors import DeniedError, PreconditionError
 from arena.owners.tokens import Scope
 from arena.queue.models import Standing
 from arena.v1 import bots_pb2
+from arena.version_id import VersionId, bot_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -50,7 +51,9 @@ class BotCalls:
         if sees_private(bot):
             first = max(1, bot.versions - VERSIONS + 1)
             numbers = range(bot.versions, first - 1, -1)
-            found = await self._registry.versions(f"{bot.name}@{number}" for number in numbers)
+            found = await self._registry.versions(
+                VersionId.of(bot.name, number) for number in numbers
+            )
             versions = [version_message(each, bot) for each in found]
         places = [await self._place(ruleset, bot) for ruleset in bot.rulesets]
         return bots_pb2.GetBotResponse(
@@ -82,7 +85,7 @@ class BotCalls:
         self, request: bots_pb2.ActivateVersionRequest
     ) -> bots_pb2.ActivateVersionResponse:
         """Make an accepted version the one that plays."""
-        await self._backend.own_bot(request.version.partition("@")[0])
+        await self._backend.own_bot(bot_of(request.version))
         bot = await self._registry.activate(request.version)
         await self._place_bot(bot)
         return bots_pb2.ActivateVersionResponse(bot=bot_message(bot, is_private=True))
@@ -152,7 +155,7 @@ class BotCalls:
 
     async def _version(self, version_id: str) -> tuple[Bot, Version]:
         """Return a version that the caller may see, and its bot."""
-        bot = await self._registry.bot(version_id.partition("@")[0])
+        bot = await self._registry.bot(bot_of(version_id))
         if bot.owner != owner() and not has_scope(Scope.OPERATOR):
             raise DeniedError(
                 f"the bot {bot.name} is another owner's; its versions are nobody else's to see",

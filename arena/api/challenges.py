@@ -23,8 +23,8 @@ from arena.errors import (
 from arena.owners.tokens import Scope
 from arena.queue.models import Enqueued, MatchSpec, Phase
 from arena.v1 import matches_pb2
+from arena.version_id import bot_of
 from referee.games import parse_ruleset
-from referee.match.boards import rotation_count
 
 if TYPE_CHECKING:
     from arena.api.backend import Backend
@@ -119,7 +119,7 @@ class ChallengeCalls:
             seed=secrets.token_bytes(32),
             time_control=plan.time_control,
             rated=False,
-            cost=count * rotation_count(parse_ruleset(ruleset)),
+            cost=count * parse_ruleset(ruleset).rotations,
             metadata={_BY: owner()},
         )
 
@@ -132,7 +132,7 @@ class ChallengeCalls:
             raise InputError(
                 f"{ruleset} is played by {entrants} entrants, not {len(request.entrants)}"
             )
-        names = [text.partition("@")[0] for text in request.entrants]
+        names = [bot_of(text) for text in request.entrants]
         bots = await self._backend.bots(names)
         missing = [name for name in names if name not in bots]
         if missing:

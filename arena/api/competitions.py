@@ -31,6 +31,7 @@ from arena.errors import DeniedError, InputError, NotFoundError
 from arena.formats.model import Competition
 from arena.owners.tokens import Scope
 from arena.v1 import competitions_pb2
+from arena.version_id import bot_of, is_version
 
 if TYPE_CHECKING:
     from arena.api.backend import Backend
@@ -244,9 +245,8 @@ class CompetitionCalls:
             raise DeniedError(
                 "this call needs a token with the scope author or operator", reason="SCOPE_MISSING"
             )
-        name, _, number = entry.partition("@")
-        bot = await self._backend.own_bot(name)
-        if number and entry != bot.active_version:
+        bot = await self._backend.own_bot(bot_of(entry))
+        if is_version(entry) and entry != bot.active_version:
             raise DeniedError("only operators enter other versions than the active one")
         return False
 

@@ -15,7 +15,6 @@ from arena.queue.models import MATCH_ID
 from arena.queue.retention import archived_result
 from arena.v1 import matches_pb2
 from referee.games import parse_ruleset
-from referee.match.boards import rotation_count
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -206,7 +205,7 @@ def _processes(
             entrant=entrant, version=result.entrants[entrant], table=table, hand=hand
         )
         for entrant in entrants
-        for table in range(rotation_count(game))
+        for table in range(game.rotations)
         for hand in range(game.seats // game.entrants)
     ]
 

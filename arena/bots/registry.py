@@ -18,6 +18,7 @@ from redis.asyncio import Redis
 
 from arena.db.transitions import Transitions
 from arena.errors import InputError, NotFoundError, PreconditionError
+from arena.version_id import VersionId, bot_of
 
 BOT_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 OWNER_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
@@ -102,7 +103,7 @@ class Version:
         created_time: UTC.
     """
 
-    id: str
+    id: VersionId
     digest: str
     command: tuple[str, ...]
     parallel_games: int
@@ -118,7 +119,7 @@ class Version:
     @property
     def bot(self) -> str:
         """The name of the bot."""
-        return self.id.partition("@")[0]
+        return self.id.bot
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +279,9 @@ class Registry:
             NotFoundError: there is no such bot.
         """
         bot = await self.bot(name)
-        return await self.versions(f"{name}@{number}" for number in range(1, bot.versions + 1))
+        return await self.versions(
+            VersionId.of(name, number) for number in range(1, bot.versions + 1)
+        )
 
     async def set_state(self, name: str, state: BotState, *, reason: str = "") -> Bot:
         """Suspend, retire or bring back a bot; who may do it is the caller's question.
@@ -304,8 +307,7 @@ class Registry:
             NotFoundError: there is no such version.
             PreconditionError: the version is not accepted, or an operator suspended the bot.
         """
-        name = version_id.partition("@")[0]
-        return await self._changed(name, state=BotState.ACTIVE, version=version_id)
+        return await self._changed(bot_of(version_id), state=BotState.ACTIVE, version=version_id)
 
     async def _changed(
         self, name: str, *, state: BotState, version: str = "", reason: str = ""
@@ -374,7 +376,7 @@ def _bot(text: str | bytes) -> Bot:
 def _version(version_id: str, text: str | bytes) -> Version:
     values = json.loads(text)
     return Version(
-        id=version_id,
+        id=VersionId(version_id),
         digest=values["digest"],
         command=tuple(values["command"]),
         parallel_games=values["parallel_games"],

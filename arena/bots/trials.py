@@ -16,6 +16,7 @@ from arena.bots.registry import VersionState
 from arena.bots.steps import STEPS_KEPT, VersionStep, encode_steps
 from arena.db.keys import arena_key, milliseconds
 from arena.db.transitions import Transitions
+from arena.version_id import VersionId
 from arena.webhooks.events import MOST_EVENTS, Event
 
 _PLACEMENTS, _TRIALS = map(arena_key, ("placements", "trials"))
@@ -43,7 +44,7 @@ class Claim:
         attempt: 1 for the first.
     """
 
-    version_id: str
+    version_id: VersionId
     token: str
     attempt: int
 
@@ -71,7 +72,7 @@ class Trials:
             duration: how long the claim lives unless renewed.
         """
         reply: Any = await self._transitions.run("trial_claim", token, milliseconds(duration))
-        return None if reply is None else Claim(reply[0].decode(), token, int(reply[1]))
+        return None if reply is None else Claim(VersionId(reply[0].decode()), token, int(reply[1]))
 
     async def renew(
         self,
@@ -122,12 +123,12 @@ class Trials:
             steps: all that it went through.
             event: told to its owner.
         """
-        name, _, number = claim.version_id.partition("@")
+        version = claim.version_id
         reply: Any = await self._transitions.run(
             "trial_finish",
             *(claim.version_id, claim.token, "rejected" if reason else "accepted", reason),
             *(encode_steps(steps), event.id, event.body(), MOST_EVENTS),
-            f"{name}@{int(number) - STEPS_KEPT}",
+            VersionId.of(version.bot, version.number - STEPS_KEPT),
         )
         return Verdict(reply.decode())
 

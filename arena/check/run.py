@@ -22,7 +22,6 @@ from referee.bot_folder import load_bot_folder
 from referee.clock import TimeControl
 from referee.errors import InvalidBotError, VoidMatchError
 from referee.games import parse_ruleset
-from referee.match.boards import rotation_count
 from referee.match.runner import MatchPlan
 from referee.match.settings import TableSettings
 from referee.sandbox.limits import Limits
@@ -292,7 +291,7 @@ class _Check:
                 start_limit=self._options.start_limit,
                 goodbye=self._options.goodbye,
             ),
-            rotations=games.rotations or rotation_count(game),
+            rotations=games.rotations or game.rotations,
         )
         result = await play_valid(self._referee, plan)
         self._results.append(result)

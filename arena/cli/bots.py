@@ -12,6 +12,7 @@ from arena.cli.submit import show_step, show_verdict, version_document
 from arena.cli.tables import Column, table
 from arena.cli.tables import show as show_table
 from arena.v1 import accounts_pb2, bots_pb2
+from arena.version_id import is_version
 
 if TYPE_CHECKING:
     from arena.client import Client
@@ -85,7 +86,7 @@ def show(
 ) -> None:
     """Show a bot, its places and versions; or a version, and each step of its trial."""
     with calling(server) as client:
-        if "@" in name:
+        if is_version(name):
             asked = bots_pb2.GetVersionRequest(version=name)
             _show_version(client.ask(client.stub.GetVersion, asked).version, json=json)
         else:

@@ -20,7 +20,6 @@ from referee.clock import TimeControl
 from referee.games import Game, parse_ruleset
 from referee.games.random_streams import board_seed, seed_from_text
 from referee.games.replay import Replay, ReplayGame
-from referee.match.boards import rotation_count
 from referee.match.runner import MatchPlan, Referee
 from referee.match.settings import TableSettings
 from referee.sandbox.sandbox import PlainSandbox
@@ -72,7 +71,7 @@ def compare(  # noqa: PLR0913 -- a command's options
         boards=batch,
         entrants=folders * (game.entrants // 2),
         settings=TableSettings(control=TimeControl.parse(time), parallel_games=parallel),
-        rotations=rotation_count(game),
+        rotations=game.rotations,
     )
     test = SequentialTest(game, elo0=elo0, elo1=elo1, alpha=alpha, beta=beta)
     run_async(_play(plan, test, max_boards=max_boards, quiet=json))
@@ -95,7 +94,7 @@ class SequentialTest:
 
     def __init__(self, game: Game, *, elo0: float, elo1: float, alpha: float, beta: float) -> None:
         self.elo0, self.elo1, self.alpha, self.beta = elo0, elo1, alpha, beta
-        self.counts = SetCounts(games_each=rotation_count(game))
+        self.counts = SetCounts(games_each=game.rotations)
         self.boards = 0
         self.forfeits = (0, 0)
 

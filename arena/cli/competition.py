@@ -33,7 +33,6 @@ from arena.db.presence import Workers
 from arena.errors import InputError
 from arena.formats.model import Competition
 from referee.games import parse_ruleset
-from referee.match.boards import rotation_count
 
 LATEST = 500
 """Results of the ladder that a forecast is based on."""
@@ -48,7 +47,7 @@ async def forecast_of(
     results = await arena.queues.ladder(ruleset).latest(LATEST)
     measured = measure(results)
     there = await Workers(arena.redis).slots() if slots is None else slots
-    rotations = rotation_count(parse_ruleset(ruleset))
+    rotations = parse_ruleset(ruleset).rotations
     found = await asyncio.to_thread(
         forecast, competitions, rotations=rotations, slots=there, measured=measured
     )

@@ -10,6 +10,7 @@ from arena.cli.tables import Column, show, table
 from arena.competitions.leagues import AT_ONCE, LeagueStore
 from arena.competitions.records import CompetitionState
 from arena.competitions.store import CompetitionStore
+from arena.version_id import bot_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,7 +118,7 @@ async def view_of(arena: Arena, league: LeagueRecord) -> LeagueView:
 def history_table(places: Sequence[Place]) -> RenderableType:
     """Return each bot's division and place by season, the best of the last season first."""
     seasons = sorted({each[0] for each in places})
-    where = {(each[3].partition("@")[0], each[0]): each[1:3] for each in places}
+    where = {(bot_of(each[3]), each[0]): each[1:3] for each in places}
     bots = {bot for bot, _ in where}
     last = seasons[-1]
     rows = []

@@ -25,7 +25,6 @@ from referee.errors import SandboxUnavailableError, VoidMatchError
 from referee.games import parse_ruleset
 from referee.games.random_streams import seed_from_text
 from referee.games.replay import ReplayGame, seed_commitment
-from referee.match.boards import rotation_count
 from referee.match.runner import MatchPlan, MatchResult, Referee
 from referee.match.table import TableSettings
 from referee.sandbox.sandbox import PlainSandbox, Sandbox
@@ -94,7 +93,7 @@ def play(  # noqa: PLR0913 -- a command's options
         boards=boards,
         entrants=tuple(load_bot_folder(path) for path in bots),
         settings=TableSettings(control=TimeControl.parse(time), parallel_games=parallel),
-        rotations=rotation_count(game) if rotations is Rotations.FULL else 1,
+        rotations=game.rotations if rotations is Rotations.FULL else 1,
     )
     _warn(plan)
     result = run_async(_play(plan, tables or core_count(), quiet=json, walled=sandbox))

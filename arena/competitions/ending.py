@@ -10,6 +10,7 @@ import structlog
 from arena.competitions.records import CompetitionState
 from arena.competitions.report import ranking
 from arena.competitions.run import CompetitionRun
+from arena.version_id import bot_of
 from arena.webhooks.events import competition_event
 from arena.webhooks.outbox import Webhooks
 
@@ -78,7 +79,7 @@ class Endings:
         await self._specs.look_up(record)
         for division in record.ranking:
             for place, version in enumerate(division, start=1):
-                bot = version.partition("@")[0]
+                bot = bot_of(version)
                 owner = self._specs.bots[bot].owner
                 event = competition_event(competition=record.id, owner=owner, bot=bot, place=place)
                 await self._webhooks.post(event)

@@ -16,6 +16,7 @@ from arena.competitions.store import checked_name
 from arena.errors import ArenaError, InputError, NotFoundError, PreconditionError
 from arena.formats.model import Competition
 from arena.ratings.elo import START
+from arena.version_id import VersionId, bot_of, is_version
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -36,11 +37,11 @@ class Frozen:
         left_out: why the others cannot, by entry.
     """
 
-    versions: tuple[str, ...]
+    versions: tuple[VersionId, ...]
     left_out: dict[str, str]
 
 
-async def check_entry(entry: str, rules: CompetitionRules, registry: Registry) -> str:
+async def check_entry(entry: str, rules: CompetitionRules, registry: Registry) -> VersionId:
     """Return the version that an entry stands for today.
 
     Args:
@@ -52,11 +53,10 @@ async def check_entry(entry: str, rules: CompetitionRules, registry: Registry) -
         NotFoundError: there is no such bot or version.
         PreconditionError: it cannot play in this competition.
     """
-    name, _, number = entry.partition("@")
-    bot = await registry.bot(name)
+    bot = await registry.bot(bot_of(entry))
     if bot.state is not BotState.ACTIVE:
-        raise PreconditionError(f"the bot {name} is {bot.state}", reason="BOT_NOT_ACTIVE")
-    version = await registry.version(entry if number else bot.active_version)
+        raise PreconditionError(f"the bot {bot.name} is {bot.state}", reason="BOT_NOT_ACTIVE")
+    version = await registry.version(entry if is_version(entry) else bot.active_version)
     if version.state is not VersionState.ACCEPTED:
         raise PreconditionError(
             f"the version {version.id} is {version.state}; only an accepted one plays",
@@ -81,7 +81,7 @@ async def freeze(
         registry: the registry.
         queues: whose ladder seeds them, when the rules say so.
     """
-    versions: list[str] = []
+    versions: list[VersionId] = []
     left_out: dict[str, str] = {}
     for entry in entries:
         try:
@@ -94,10 +94,10 @@ async def freeze(
             else:
                 versions.append(version)
     if rules.seeding is Seeding.RATING:
-        bots = [version.partition("@")[0] for version in versions]
+        bots = [version.bot for version in versions]
         ratings = await queues.ladder(rules.ruleset).ratings(bots)
         # A stable sort: between equals who entered first is seeded first.
-        versions.sort(key=lambda version: -ratings.get(version.partition("@")[0], START))
+        versions.sort(key=lambda version: -ratings.get(version.bot, START))
     return Frozen(tuple(versions), left_out)
 
 

@@ -17,6 +17,7 @@ from arena.db.keys import arena_key
 from arena.db.transitions import Transitions
 from arena.errors import InputError, NotFoundError, PreconditionError
 from arena.formats.model import Format
+from arena.version_id import bot_of, is_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -76,9 +77,9 @@ def checked_bot(entry: str) -> str:
     Raises:
         InputError: it is a version.
     """
-    if "@" in entry:
+    if is_version(entry):
         raise InputError(
-            f"{entry} is a version; bots enter a league, {entry.partition('@')[0]}, each season "
+            f"{entry} is a version; bots enter a league, {bot_of(entry)}, each season "
             "with the version that is active then"
         )
     return entry

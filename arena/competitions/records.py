@@ -30,7 +30,6 @@ from arena.formats.model import (
 )
 from referee.clock import TimeControl
 from referee.games import parse_ruleset
-from referee.match.boards import rotation_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,7 +110,7 @@ class CompetitionRules:
     @property
     def rotations(self) -> int:
         """Tables of a match."""
-        return rotation_count(parse_ruleset(self.ruleset))
+        return parse_ruleset(self.ruleset).rotations
 
     def to_json(self) -> str:
         """Return compact JSON."""

@@ -28,13 +28,14 @@ from arena.errors import ArenaError, PreconditionError
 from arena.queue.entries import Annulled, LoggedResult
 from arena.queue.models import Enqueued, MatchSpec, Phase
 from arena.queue.retention import whole_log
+from arena.version_id import bot_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from redis.asyncio import Redis
 
-    from arena.bots.registry import Registry
+    from arena.bots.registry import Registry, Version
     from arena.competitions.records import CompetitionRecord
     from arena.competitions.results import CompetitionResult
     from arena.formats.model import PlannedMatch
@@ -172,9 +173,9 @@ class CompetitionRunner:
         """Withdraw entrants whose bots were retired or suspended."""
         entrants = [each for each in run.record.entrants if each not in run.record.gone]
         await self._specs.look_up(run.record)
-        versions = {each.id: each for each in await self._registry.versions(entrants)}
+        versions: dict[str, Version] = {each.id: each for each in await self._registry.versions(entrants)}
         for entrant in entrants:
-            bot, version = self._specs.bots[entrant.partition("@")[0]], versions[entrant]
+            bot, version = self._specs.bots[bot_of(entrant)], versions[entrant]
             if bot.state in _AWAY:
                 reason = bot.state.value
             elif version.state is VersionState.SUSPENDED:

@@ -14,6 +14,7 @@ from arena.competitions.leagues import AT_ONCE, BY_HAND, LeagueRecord, LeagueSto
 from arena.competitions.records import CompetitionState
 from arena.errors import InputError, PreconditionError
 from arena.formats import league as formats
+from arena.version_id import bot_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,7 +174,7 @@ def _divisions(
 
     Beside them, in a sentence, what was changed for their sizes' sake.
     """
-    version_of = {version.partition("@")[0]: version for version in frozen.versions}
+    version_of = {version.bot: version for version in frozen.versions}
     bots = list(version_of)
     table_size = league.rules.matches.options.table_size
     if last is None:
@@ -187,7 +188,7 @@ def _divisions(
     else:
         # A season that was cancelled has no ranking: everybody stays where they were.
         ranked = last.ranking or last.divisions
-        old = [[version.partition("@")[0] for version in division] for division in ranked]
+        old = [[bot_of(version) for version in division] for division in ranked]
         known = {bot for division in old for bot in division}
         before = formats.moved(
             old,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from arena.bots.registry import BotState
 from arena.queue.models import MatchSpec
+from arena.version_id import bot_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ class MatchSpecs:
 
     async def look_up(self, record: CompetitionRecord) -> None:
         """Look the bots of all entrants up."""
-        names = dict.fromkeys(each.partition("@")[0] for each in record.entrants)
+        names = dict.fromkeys(bot_of(each) for each in record.entrants)
         self.bots |= await self._registry.bots_named(names)
 
     async def stand_ins(self, record: CompetitionRecord, match: PlannedMatch) -> dict[str, str]:
@@ -40,7 +41,7 @@ class MatchSpecs:
         away = [each for each in match.entrants if each in record.gone]
         if len(match.entrants) - len(away) < 2 or not away:
             return {}
-        seated = {each.partition("@")[0] for each in match.entrants}
+        seated = {bot_of(each) for each in match.entrants}
         house = [
             bot.active_version
             for bot in await self._registry.bots(ruleset=record.rules.ruleset)
@@ -73,6 +74,6 @@ class MatchSpecs:
 
     def _may_be_rated(self, entrants: Sequence[str]) -> bool:
         """Return whether no two are of one owner, the arena's own bots excepted."""
-        bots = [self.bots[each.partition("@")[0]] for each in entrants]
+        bots = [self.bots[bot_of(each)] for each in entrants]
         owners = [bot.owner for bot in bots if not bot.house]
         return len(set(owners)) == len(owners) and len({bot.name for bot in bots}) == len(bots)

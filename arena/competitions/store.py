@@ -29,6 +29,7 @@ from arena.competitions.results import CompetitionResult
 from arena.db.keys import arena_key, milliseconds
 from arena.db.transitions import Transitions
 from arena.errors import ArenaError, InputError, NotFoundError, PreconditionError
+from arena.version_id import bot_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -254,7 +255,7 @@ class CompetitionStore:
             PreconditionError: it has ended.
         """
         record = await self.get(competition)
-        version = next((v for v in record.entrants if bot in {v, v.partition("@")[0]}), "")
+        version = next((v for v in record.entrants if bot in {v, bot_of(v)}), "")
         if not version and record.state in _UNDER_WAY:
             raise NotFoundError(f"{bot} is not in {record.name}")
         answer = await self.run(competition, "leave", bot, version or bot, reason)

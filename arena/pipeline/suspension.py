@@ -21,6 +21,7 @@ from arena.matches import replay_file as replay_files
 from arena.queue.entries import LogEntry, LoggedResult
 from arena.queue.ladder import Ladder
 from arena.queue.queues import Queues
+from arena.version_id import bot_of
 from arena.webhooks.events import MOST_EVENTS, forfeit_event, suspension_event
 from referee.errors import RefereeError
 from referee.games.replay import Replay
@@ -148,7 +149,7 @@ class Follower:
         self, ruleset: str, result: LoggedResult, entrant: int, version: str
     ) -> list[str | int]:
         """Return what the transition has to know of an entrant."""
-        owner = await self._owner(version.partition("@")[0])
+        owner = await self._owner(bot_of(version))
         reasons = {each.reason: each.games for each in result.forfeits if each.entrant == entrant}
         is_faulty = bool(reasons) and await self._is_faulty(ruleset, result, entrant, reasons)
         reason = (

@@ -26,7 +26,6 @@ from arena.webhooks.events import verdict_event
 from referee.bot_folder import load_bot_folder
 from referee.errors import SandboxUnavailableError
 from referee.games import parse_ruleset
-from referee.match.boards import rotation_count
 from referee.match.runner import MatchPlan
 from referee.match.settings import TableSettings
 from referee.sandbox.scratch import Scratch
@@ -216,14 +215,14 @@ class Trial:
             boards=plan.boards,
             entrants=(bot, *await self._opponents(game)),
             settings=TableSettings(control=plan.control, parallel_games=plan.parallel_games),
-            rotations=rotation_count(game),
+            rotations=game.rotations,
         )
         found = judging.judge_play(await play_valid(self._referee, match))
         return await self._note(f"validation in {ruleset}", found, begun)
 
     async def _opponents(self, game: Game) -> list[BotFolder]:
         """Return house bots of a ladder, filled up with sample bots."""
-        own = self._claim.version_id.partition("@")[0]
+        own = self._claim.version_id.bot
         house = [
             bot.active_version
             for bot in await self._registry.bots(ruleset=game.ruleset)
@@ -276,7 +275,7 @@ class Trial:
         if failed is not None and not reason:
             reason = f"{failed.name}: {failed.detail}"
         reason = reason[:REASON_CHARACTERS]
-        bot = await self._registry.bot(self._claim.version_id.partition("@")[0])
+        bot = await self._registry.bot(self._claim.version_id.bot)
         event = verdict_event(version=self._claim.version_id, owner=bot.owner, reason=reason)
         return await see_through(self._settle(reason, event))
 

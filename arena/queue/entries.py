@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from itertools import combinations
 
 from arena.queue.models import SCORE, Committed, Forfeits, Luck
+from arena.version_id import bot_of
 from referee.outcome import Termination
 
 
@@ -48,7 +49,7 @@ class LoggedResult:
     @property
     def bots(self) -> tuple[str, ...]:
         """The names of the entrants' bots, in the order of the entrants."""
-        return tuple(version.partition("@")[0] for version in self.entrants)
+        return tuple(bot_of(version) for version in self.entrants)
 
     @property
     def games(self) -> int:

@@ -11,10 +11,10 @@ from itertools import combinations
 from typing import Any, Final, Self
 
 from arena.errors import InputError
+from arena.version_id import VersionId, bot_of
 from referee.outcome import ForfeitReason, Termination
 
 MATCH_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-VERSION_ID: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,39})@([1-9][0-9]{0,8})")
 FLOW: Final = re.compile(r"ladder|challenge|[tl]:[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 WORKER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,79}")
 SCORE: Final = 1_000_000
@@ -117,9 +117,7 @@ class MatchSpec:
         _require(MATCH_ID.fullmatch(self.id), f"{self.id!r} is no match id", MATCH_ID.pattern)
         _require(FLOW.fullmatch(self.flow), f"{self.flow!r} is no flow", FLOW.pattern)
         for version in self.entrants:
-            _require(
-                VERSION_ID.fullmatch(version), f"{version!r} is no version", VERSION_ID.pattern
-            )
+            VersionId.parse(version)
         _require(len(self.entrants) >= 2, "a match has two entrants or more", "at least 2")
         _require(len(self.seed) == 32, f"a seed of {len(self.seed)} bytes", "32 bytes")
         _require(self.boards >= 1, f"{self.boards} boards", "1 or more")
@@ -131,7 +129,7 @@ class MatchSpec:
     @property
     def bots(self) -> tuple[str, ...]:
         """The names of the entrants' bots, in the order of the entrants."""
-        return tuple(version.partition("@")[0] for version in self.entrants)
+        return tuple(bot_of(version) for version in self.entrants)
 
     @property
     def commitment(self) -> str:

@@ -18,6 +18,7 @@ from arena.db.keys import arena_key
 from arena.errors import ArenaError
 from arena.queue.retention import archive_old
 from arena.uploads.reasons import OURS
+from arena.version_id import VersionId
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -144,7 +145,7 @@ async def sweep_bots(
 
 async def _all_versions(registry: Registry) -> list[Version]:
     ids = [
-        f"{bot.name}@{number}"
+        VersionId.of(bot.name, number)
         for bot in await registry.bots()
         for number in range(1, bot.versions + 1)
     ]

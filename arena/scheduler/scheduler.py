@@ -31,7 +31,6 @@ from arena.queue.strengths import LadderStrengths
 from arena.scheduler.leadership import Leadership
 from arena.scheduler.pool import LadderPool, Roster
 from referee.games import parse_ruleset
-from referee.match.boards import rotation_count
 from referee.tasks import cancel, is_set_within
 
 if TYPE_CHECKING:
@@ -229,7 +228,7 @@ class Scheduler:
         if len(pool.pool) < game.entrants or (flow is not None and flow.paused):
             return 0
         tables = QUEUED_PER_SLOT * self._slots
-        wanted = max(min(1, tables), tables // rotation_count(game))
+        wanted = max(min(1, tables), tables // game.rotations)
         missing = wanted - (flow.waiting if flow is not None else 0)
         made = 0
         for _ in range(min(missing, MOST_A_TICK)):
@@ -259,7 +258,7 @@ class Scheduler:
             seed=secrets.token_bytes(32),
             time_control=plan.time_control,
             rated=True,
-            cost=plan.boards * rotation_count(game),
+            cost=plan.boards * game.rotations,
             metadata={"reason": decision.reason},
         )
         answer = await self._queues.queue(ruleset).enqueue(

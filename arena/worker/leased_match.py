@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from referee.errors import InvalidRulesetError
 from referee.games import parse_ruleset
-from referee.match.boards import rotation_count
 
 if TYPE_CHECKING:
     from arena.queue.models import Lease
@@ -38,7 +37,7 @@ class MatchInPlay:
     def __post_init__(self) -> None:
         """Open every table; one if the match cannot be played at all."""
         try:
-            tables = rotation_count(parse_ruleset(self.lease.spec.ruleset))
+            tables = parse_ruleset(self.lease.spec.ruleset).rotations
         except InvalidRulesetError:
             tables = 1
         self.tables = dict.fromkeys(range(tables), self.lease.spec.boards)

@@ -32,7 +32,6 @@ from arena.worker.result import match_result
 from referee.clock import TimeControl
 from referee.errors import RefereeError, VoidMatchError
 from referee.games import parse_ruleset
-from referee.match.boards import rotation_count
 from referee.match.runner import MatchPlan, Referee
 from referee.match.runner import MatchResult as Played
 from referee.match.table import TableSettings
@@ -282,7 +281,7 @@ class Worker:
                 control=TimeControl.parse(spec.time_control),
                 parallel_games=self._options.parallel_games(spec.ruleset),
             ),
-            rotations=rotation_count(game),
+            rotations=game.rotations,
         )
 
     def _game_ended(self, match: MatchInPlay, game: ReplayGame) -> None:

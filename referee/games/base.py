@@ -181,6 +181,11 @@ class Game(ABC):
         """How many entrants play: the seats, or two for teams."""
         return max(self.seat_entrants) + 1
 
+    @property
+    def rotations(self) -> int:
+        """How many rotations make a set: one for each entrant in each place."""
+        return self.entrants
+
     @abstractmethod
     def start(self, board: Board) -> State:
         """Return the first state, everything dealt, a seat waiting to act (or the game over)."""

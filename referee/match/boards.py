@@ -14,11 +14,6 @@ from referee.games import Board, Game
 from referee.games.random_streams import board_seed
 
 
-def rotation_count(game: Game) -> int:
-    """Return how many rotations make a set: the seats, or two for two entrants or teams."""
-    return game.entrants
-
-
 def seating(game: Game, *, board: int, rotation: int) -> tuple[int, ...]:
     """Return the entrant in each seat.
 
@@ -28,7 +23,7 @@ def seating(game: Game, *, board: int, rotation: int) -> tuple[int, ...]:
     Args:
         game: the game; its `seat_entrants` say which seats belong together.
         board: the board's index in the match.
-        rotation: the rotation, from 0 to ``rotation_count(game) - 1``.
+        rotation: the rotation, from 0 to ``game.rotations - 1``.
     """
     entrants = game.entrants
     orders = _circular_orders(entrants)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from referee.errors import InputError
 from referee.games.replay import Replay, ReplayGame
-from referee.match.boards import rotation_count
 from referee.match.health import LagMonitor
 from referee.match.permits import PermitPool
 from referee.match.table import ProcessRecord, Table, TableResult, TableSettings
@@ -33,7 +32,7 @@ class MatchPlan:
         boards: how many boards.
         entrants: one folder per entrant, in entrant order; the same folder may stand twice.
         settings: how its tables are run.
-        rotations: how many rotations of each board, normally all (see `rotation_count`).
+        rotations: how many rotations of each board, normally all (see `Game.rotations`).
     """
 
     game: Game
@@ -52,9 +51,9 @@ class MatchPlan:
             )
         if self.boards < 1:
             raise InputError(f"a match has at least one board, not {self.boards}")
-        if not 1 <= self.rotations <= rotation_count(self.game):
+        if not 1 <= self.rotations <= self.game.rotations:
             raise InputError(
-                f"{self.game.ruleset} has 1 to {rotation_count(self.game)} rotations, "
+                f"{self.game.ruleset} has 1 to {self.game.rotations} rotations, "
                 f"not {self.rotations}"
             )
 

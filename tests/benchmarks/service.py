@@ -33,7 +33,6 @@ from referee.bot_folder import load_bot_folder
 from referee.clock import TimeControl
 from referee.games import parse_ruleset
 from referee.games.random_streams import board_seed
-from referee.match.boards import rotation_count
 from referee.match.runner import MatchPlan, Referee
 from referee.match.settings import TableSettings
 from referee.sandbox.sandbox import PlainSandbox
@@ -69,7 +68,7 @@ async def alone(folder: Path) -> float:
             boards=BOARDS,
             entrants=tuple(load_bot_folder(bot) for bot in BOTS),
             settings=TableSettings(control=TimeControl.parse(CONTROL)),
-            rotations=rotation_count(game),
+            rotations=game.rotations,
         )
         result = await referee.play(plan)
         replay_files.write(folder / f"{number}.replay", result.replay)

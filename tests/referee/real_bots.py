@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from referee.bot_folder import BotFolder, load_bot_folder
 from referee.clock import TimeControl
 from referee.games import Game, parse_ruleset
-from referee.match.boards import rotation_count
 from referee.match.runner import MatchPlan, MatchResult, Referee
 from referee.match.settings import TableSettings
 from referee.sandbox.sandbox import PlainSandbox, Sandbox
@@ -90,7 +89,7 @@ def make_plan(
         boards=boards,
         entrants=entrants,
         settings=TableSettings(control=clock, **settings),
-        rotations=rotation_count(game) if rotations is None else rotations,
+        rotations=game.rotations if rotations is None else rotations,
     )
 
 

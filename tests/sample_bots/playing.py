@@ -10,7 +10,6 @@ from typing import Any
 from referee.bot_folder import load_bot_folder
 from referee.clock import TimeControl
 from referee.games import parse_ruleset
-from referee.match.boards import rotation_count
 from referee.match.health import LagMonitor
 from referee.match.runner import MatchPlan, MatchResult, Referee
 from referee.match.table import TableSettings
@@ -60,7 +59,7 @@ async def play(
         boards=boards,
         entrants=tuple(entrants),
         settings=TableSettings(control=TimeControl.parse(control), **settings),
-        rotations=rotation_count(game) if rotations is None else rotations,
+        rotations=game.rotations if rotations is None else rotations,
     )
     referee = Referee(sandbox=PlainSandbox(), cores=2, tables=tables)
     referee.monitor = NeverLate()

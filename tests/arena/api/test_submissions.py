@@ -16,6 +16,7 @@ from arena.bots.steps import VersionStep, encode_steps
 from arena.errors import LimitError
 from arena.uploads.limits import ARCHIVE_BYTES
 from arena.v1 import accounts_pb2, bots_pb2
+from arena.version_id import bot_of
 from tests.arena.api.calling import (
     Arena,
     all_of,
@@ -180,9 +181,7 @@ async def test_an_owners_bots_have_a_bound(redis: Redis, tmp_path: Path) -> None
     answers = await asyncio.gather(
         *(submit(ada, bot_archive(f"bot{number}")) for number in range(8)), return_exceptions=True
     )
-    names = [
-        each.version.id.partition("@")[0] for each in answers if not isinstance(each, BaseException)
-    ]
+    names = [bot_of(each.version.id) for each in answers if not isinstance(each, BaseException)]
     assert len(names) == 3
     assert len(await arena.backend.registry.bots()) == 3
     assert (await submit(ada, bot_archive(names[0], content="next"))).is_new

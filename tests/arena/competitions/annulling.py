@@ -10,6 +10,7 @@ from arena.formats.model import Format
 from arena.queue.entries import Annulled, LoggedResult
 from arena.queue.models import Lease, MatchSpec
 from arena.queue.retention import whole_log
+from arena.version_id import bot_of
 from tests.arena.competitions.hall import Hall, outcome
 
 EIGHT = [f"bot{number}" for number in range(8)]
@@ -76,7 +77,7 @@ def turn(hall: Hall, match: MatchSpec) -> str:
     first, second = match.entrants
     won = outcome(match, hall.strengths).pair_scores[0] > 500_000
     loser = second if won else first
-    hall.strengths[loser.partition("@")[0]] = 10_000.0
+    hall.strengths[bot_of(loser)] = 10_000.0
     return loser
 
 

@@ -29,6 +29,7 @@ from arena.queue.models import Lease, Luck, MatchResult, MatchSpec
 from arena.queue.queues import Queues
 from arena.ratings.elo import scores_from_places
 from arena.scheduler.leadership import Leadership
+from arena.version_id import bot_of
 from referee.games import parse_ruleset
 from referee.outcome import Termination
 
@@ -221,7 +222,7 @@ def _places(
             text = f"{spec.seed.hex()} {board} {rotation} {version}"
             drawn = random.Random(text).random()
             gumbel = -math.log(-math.log(drawn)) * 400 / math.log(10)
-            values.append(strengths[version.partition("@")[0]] + gumbel)
+            values.append(strengths[bot_of(version)] + gumbel)
         games.append([sum(other > value for other in values) for value in values])
     return games
 

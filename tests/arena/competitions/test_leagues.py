@@ -15,6 +15,7 @@ from arena.competitions.leagues import AT_ONCE, LeagueRules, LeagueStore, next_s
 from arena.competitions.records import CompetitionRules, CompetitionState
 from arena.errors import ArenaError, InputError, PreconditionError
 from arena.formats.model import Format, Options
+from arena.version_id import bot_of
 from tests.arena.competitions.hall import SEED, Hall
 
 pytestmark = pytest.mark.redis
@@ -45,7 +46,7 @@ async def founded(hall: Hall, bots: list[str], **facts: Any) -> LeagueStore:
 
 def names(divisions: tuple[tuple[str, ...], ...]) -> list[set[str]]:
     """Return the bots of each division."""
-    return [{version.partition("@")[0] for version in division} for division in divisions]
+    return [{bot_of(version) for version in division} for division in divisions]
 
 
 async def test_three_divisions_play_three_seasons(hall: Hall) -> None:

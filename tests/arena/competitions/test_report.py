@@ -18,6 +18,7 @@ from arena.competitions.results import CompetitionResult
 from arena.formats import schedule
 from arena.formats.model import Competition, Format, Options, PlannedMatch
 from arena.queue.models import Forfeits, Luck, MatchSpec
+from arena.version_id import bot_of
 from referee.outcome import ForfeitReason
 from tests.arena.competitions.hall import outcome
 from tests.terminal import narrow, printed
@@ -83,7 +84,7 @@ def test_leads_are_covered_by_their_intervals() -> None:
     cup, inside, asked = competition(cycles=2), 0, 0
     for seed in range(60):
         found = report(cup, play(cup, GRADED, seed=seed))
-        rows = {row.standing.entrant.partition("@")[0]: row for row in found.rows}
+        rows = {bot_of(row.standing.entrant): row for row in found.rows}
         mean = sum(GRADED.values()) / len(GRADED)
         for name, row in rows.items():
             assert row.error is not None

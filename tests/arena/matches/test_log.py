@@ -19,7 +19,7 @@ from arena.worker.artifacts import store
 from referee.games import parse_ruleset
 from referee.games.replay import Replay, ReplayGame, TurnTimes
 from referee.games.ruling import entrants_left, rule_on
-from referee.match.boards import make_board, rotation_count, seating
+from referee.match.boards import make_board, seating
 from referee.match.chair import ProcessRecord
 from referee.match.runner import MatchResult
 from referee.outcome import Forfeit, ForfeitReason, Termination
@@ -67,7 +67,7 @@ def play_game(
 def make_replay(ruleset: str, *games: ReplayGame) -> Replay:
     """Return a replay of these games, or of one board without a forfeit."""
     entrants = parse_ruleset(ruleset).entrants
-    tables = range(rotation_count(parse_ruleset(ruleset)))
+    tables = range(parse_ruleset(ruleset).rotations)
     return Replay(
         ruleset=ruleset,
         seed=SEED,

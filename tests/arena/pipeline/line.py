@@ -22,6 +22,7 @@ from arena.pipeline.pipeline import Pipeline, PipelineOptions
 from arena.pipeline.trial import TrialOptions, ValidationPlan
 from arena.queue.queues import Queues
 from arena.uploads import pack_folder
+from arena.version_id import bot_of
 from arena.webhooks.outbox import Webhooks
 from referee.bot_folder import load_bot_folder
 from referee.clock import TimeControl
@@ -120,7 +121,7 @@ class Line:
 
     async def is_active(self, version: str) -> bool:
         """Return whether a version is the one that plays."""
-        bot = await self.registry.bot(version.partition("@")[0])
+        bot = await self.registry.bot(bot_of(version))
         return bot.active_version == version and bot.state is BotState.ACTIVE
 
 

@@ -13,8 +13,8 @@ from statistics import mean
 from typing import Any
 
 from arena.formats.model import Format
+from arena.version_id import bot_of
 from referee.games import parse_ruleset
-from referee.match.boards import rotation_count
 
 SAMPLE_BOTS = Path(__file__).parents[3] / "sample_bots"
 WEAK = "random"
@@ -49,7 +49,7 @@ class Whole:
     def processes(self) -> int:
         """How many bots its matches start: every entrant of a match in each of its rotations."""
         game = parse_ruleset(self.ruleset)
-        return self.matches * game.entrants * rotation_count(game)
+        return self.matches * game.entrants * game.rotations
 
     def arguments(self, bots: Sequence[Path]) -> list[str]:
         """Return what follows ``arena``.
@@ -140,7 +140,7 @@ class Outcome:
 
 def _kind(entrant: str) -> str:
     """Return which bot a version is a copy of."""
-    return entrant.partition("@")[0].partition("-")[0]
+    return bot_of(entrant).partition("-")[0]
 
 
 def _copied(bot: str, folder: Path, ruleset: str) -> Path:

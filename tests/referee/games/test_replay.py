@@ -24,7 +24,7 @@ from referee.games.replay import (
     without_times,
 )
 from referee.games.ruling import entrants_left, rule_on
-from referee.match.boards import make_board, rotation_count, seating
+from referee.match.boards import make_board, seating
 from referee.outcome import Forfeit, ForfeitReason, Termination
 
 SEED = bytes(range(32))
@@ -72,7 +72,7 @@ def make_replay(ruleset: str, *, number: int = 0, boards: int = 2, seed: bytes =
     games = [
         play_one(ruleset, seed, board, table, choose)
         for board in range(boards)
-        for table in range(rotation_count(game))
+        for table in range(game.rotations)
     ]
     return Replay(
         ruleset=ruleset,

@@ -6,7 +6,7 @@ from itertools import permutations
 import pytest
 
 from referee.games import parse_ruleset
-from referee.match.boards import make_board, rotation_count, seating
+from referee.match.boards import make_board, seating
 
 RULESETS = [
     "quasenbo",
@@ -23,7 +23,7 @@ RULESETS = [
 def test_every_entrant_holds_every_seat_of_a_board_once(ruleset: str, board: int) -> None:
     """The rotations of a set are fair to everybody."""
     game = parse_ruleset(ruleset)
-    tables = [seating(game, board=board, rotation=r) for r in range(rotation_count(game))]
+    tables = [seating(game, board=board, rotation=r) for r in range(game.rotations)]
     everybody = list(range(game.entrants))
     for seat in range(game.seats):
         assert sorted(table[seat] for table in tables) == everybody
@@ -35,7 +35,7 @@ def test_rotations_of_a_board_keep_the_circular_order(ruleset: str) -> None:
     game = parse_ruleset(ruleset)
     for board in range(8):
         orders = set()
-        for rotation in range(rotation_count(game)):
+        for rotation in range(game.rotations):
             seats = seating(game, board=board, rotation=rotation)
             first = seats.index(0)
             orders.add(seats[first:] + seats[:first])
@@ -55,7 +55,7 @@ def test_successive_boards_go_through_every_circular_order(entrants: int, orders
 def test_the_two_bots_of_a_team_sit_opposite_each_other() -> None:
     """Two entrants and two tables: the teams swap sides."""
     game = parse_ruleset("pese-katesh:teams=yes")
-    assert rotation_count(game) == 2
+    assert game.rotations == 2
     assert seating(game, board=3, rotation=0) == (0, 1, 0, 1)
     assert seating(game, board=3, rotation=1) == (1, 0, 1, 0)
 
