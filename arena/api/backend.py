@@ -11,7 +11,7 @@ from arena.bots.submissions import Submissions
 from arena.competitions.store import CompetitionStore
 from arena.errors import DeniedError, NotFoundError, PreconditionError
 from arena.owners.limits import Limits, OwnerLimits
-from arena.owners.quota import BotRoom
+from arena.owners.quota import OwnerQuota
 from arena.owners.tokens import Accounts, Scope
 from arena.queue.models import Phase
 from arena.webhooks.outbox import Webhooks
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from arena.archive.archive import Archive
     from arena.bots.registry import Bot, Registry
     from arena.config import Settings
+    from arena.context import Arena
     from arena.queue.queues import Queues
 
 
@@ -34,6 +35,7 @@ class Backend:
     """The arena as the API sees it.
 
     Attributes:
+        arena: what the calls work on, whose parts stand here, too.
         settings: of the service.
         redis: a client that has been answered.
         queues: queues and ladders.
@@ -44,9 +46,10 @@ class Backend:
         submissions: takes archives in.
         webhooks: where owners hear of what happens.
         competitions: tournaments and league seasons.
-        room: what is stored of each owner's versions.
+        quota: what is stored of each owner's versions.
     """
 
+    arena: Arena
     settings: Settings
     redis: Redis
     queues: Queues
@@ -57,7 +60,7 @@ class Backend:
     submissions: Submissions
     webhooks: Webhooks
     competitions: CompetitionStore
-    room: BotRoom
+    quota: OwnerQuota
 
     async def ruleset(self, text: str) -> str:
         """Return the canonical text of a ladder's ruleset.
@@ -74,46 +77,31 @@ class Backend:
         return ruleset
 
     @classmethod
-    def of(
-        cls,
-        settings: Settings,
-        *,
-        redis: Redis,
-        queues: Queues,
-        registry: Registry,
-        archive: Archive,
-    ) -> Backend:
+    def of(cls, arena: Arena) -> Backend:
         """Return the backend of a connected arena."""
+        settings, redis = arena.settings, arena.redis
         limits = OwnerLimits(
             uploads=settings.owner_uploads,
             challenges=settings.owner_challenges,
             bots=settings.owner_bots,
         )
-        competitions = CompetitionStore(redis)
-        room = BotRoom(
-            redis,
-            registry=registry,
-            archive=archive,
-            queues=queues,
-            competitions=competitions,
-            bound_bytes=settings.owner_bytes,
-        )
         return cls(
+            arena=arena,
             settings=settings,
             redis=redis,
-            queues=queues,
-            registry=registry,
-            archive=archive,
+            queues=arena.queues,
+            registry=arena.registry,
+            archive=arena.archive,
             accounts=Accounts(redis),
             limits=Limits(redis, limits),
-            submissions=Submissions(redis, registry, archive, load=load_bot_folder),
+            submissions=Submissions(redis, arena.registry, arena.archive, load=load_bot_folder),
             webhooks=Webhooks(
                 redis,
                 allows_http=settings.webhook_http,
                 allows_private=settings.webhook_private,
             ),
-            competitions=competitions,
-            room=room,
+            competitions=CompetitionStore(redis),
+            quota=OwnerQuota(arena),
         )
 
     async def own_bot(self, name: str) -> Bot:

@@ -20,7 +20,6 @@ from arena.api.competition_messages import (
 )
 from arena.api.gate import call, has_scope
 from arena.competitions import entry as competition_entry
-from arena.competitions import league_entry
 from arena.competitions.forecast import forecast, measure
 from arena.competitions.leagues import LeagueRules, LeagueStore
 from arena.competitions.records import LEAGUE, TOURNAMENT, CompetitionState
@@ -164,11 +163,10 @@ class CompetitionCalls:
     ) -> competitions_pb2.CreateTournamentResponse:
         """Create a tournament."""
         record = await competition_entry.create(
+            self._backend.arena,
             f"{TOURNAMENT}-{request.name}",
             await self._rules(request.rules, lot=request.name),
             request.entries,
-            competitions=self._competitions,
-            registry=self._backend.registry,
             is_open=request.open,
         )
         return competitions_pb2.CreateTournamentResponse(competition=await self._message(record))
@@ -189,12 +187,7 @@ class CompetitionCalls:
     ) -> competitions_pb2.StartTournamentResponse:
         """Start a tournament."""
         record = await self._get(request.competition)
-        started, frozen = await competition_entry.start(
-            record.id,
-            competitions=self._competitions,
-            registry=self._backend.registry,
-            queues=self._backend.queues,
-        )
+        started, frozen = await competition_entry.start(self._backend.arena, record.id)
         return competitions_pb2.StartTournamentResponse(
             competition=competition_message(started), left_out=frozen.left_out
         )
@@ -207,14 +200,14 @@ class CompetitionCalls:
     ) -> competitions_pb2.EnterCompetitionResponse:
         """Enter a bot."""
         as_operator = await self._require_own(request.entry)
-        registry = self._backend.registry
+        arena = self._backend.arena
         if _is_league(request.competition):
             league = await self._leagues.get(request.competition)
-            await competition_entry.check_entry(request.entry, league.rules.matches, registry)
+            await competition_entry.check_entry(arena, request.entry, league.rules.matches)
             is_new = await self._leagues.enter(league.id, request.entry)
         else:
             record = await self._get(request.competition)
-            await competition_entry.check_entry(request.entry, record.rules, registry)
+            await competition_entry.check_entry(arena, request.entry, record.rules)
             is_new = await self._competitions.enter(
                 record.id, request.entry, as_operator=as_operator
             )
@@ -278,9 +271,7 @@ class CompetitionCalls:
 
     async def _change(self, competition: str, verb: str) -> CompetitionState:
         if _is_league(competition):
-            league = await league_entry.change(
-                competition, verb, leagues=self._leagues, competitions=self._competitions
-            )
+            league = await competition_entry.change_league(self._backend.arena, competition, verb)
             return league.state
         record = await self._get(competition)
         await getattr(self._competitions, verb)(record.id)
@@ -300,12 +291,8 @@ class CompetitionCalls:
             schedule=request.schedule,
             seasons=request.season_limit,
         )
-        league = await league_entry.found(
-            f"{LEAGUE}-{request.name}",
-            rules,
-            request.bots,
-            leagues=self._leagues,
-            registry=self._backend.registry,
+        league = await competition_entry.create_league(
+            self._backend.arena, f"{LEAGUE}-{request.name}", rules, request.bots
         )
         return competitions_pb2.CreateLeagueResponse(league=league_message(league))
 

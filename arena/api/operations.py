@@ -44,18 +44,12 @@ class OperatorCalls:
         """Take a match out of the ratings; its competition plays it again."""
         reason = sentence(request.reason)
         ruleset, _ = await find_ended(self._backend, request.match)
-        competitions = self._backend.competitions
+        arena = self._backend.arena
         annulled = await competition_annulment.annul(
-            request.match,
-            reason=reason,
-            ladder=self._backend.queues.ladder(ruleset),
-            archive=self._backend.archive,
-            competitions=competitions,
+            arena, request.match, ruleset=ruleset, reason=reason
         )
         found = await find(self._backend, request.match)
-        again = await competition_annulment.played_again_as(
-            request.match, competitions=competitions
-        )
+        again = await competition_annulment.played_again_as(arena, request.match)
         return operations_pb2.AnnulMatchResponse(
             match=found.message, annulled=annulled, played_again_as=again
         )

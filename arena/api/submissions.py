@@ -108,7 +108,7 @@ class SubmissionCalls:
         await self._backend.limits.hold_bot(owner(), name, present=present)
 
     async def _fit(self, name: str, digest: str) -> None:
-        await self._backend.room.fit(owner(), name, digest)
+        await self._backend.quota.fit(owner(), name, digest)
 
 
 async def _receive(requests: AsyncIterator[bots_pb2.SubmitVersionRequest], file: BinaryIO) -> None:

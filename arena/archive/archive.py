@@ -8,10 +8,8 @@ match and by replay, and only who knows the committed digest finds those of the 
 """
 
 import hashlib
-import os
 import re
 import time
-import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -25,6 +23,7 @@ import zstandard
 from arena.archive import bot_tar as bot_files
 from arena.archive.bot_cache import BotCache
 from arena.errors import NO_ROOM, ArenaError, InputError, NoRoomError, NotFoundError
+from arena.files import replace_file
 from arena.queue.records import DIGEST_BYTES
 
 KINDS: Final = ("bots", "replays", "logs", "results")
@@ -154,10 +153,6 @@ class Archive:
         path = self._replay_path(ruleset, match_id, digest)
         return self._get(path, f"replay of {match_id}")
 
-    def has_replay(self, ruleset: str, match_id: str, *, digest: bytes) -> bool:
-        """Return whether a match's replay of this digest is stored."""
-        return self._exists(self._replay_path(ruleset, match_id, digest))
-
     def put_log(
         self, ruleset: str, match_id: str, name: str, data: bytes, *, digest: bytes
     ) -> None:
@@ -245,7 +240,9 @@ class Archive:
 
     def _put(self, path: str, data: bytes) -> None:
         if self._is_local:
-            self._try(f"{path} cannot be written", lambda: _write_whole(Path(path), data))
+            self._try(
+                f"{path} cannot be written", lambda: replace_file(Path(path), data, synced=True)
+            )
         else:
             # One object is written in one step there.
             self._try(f"{path} cannot be written", lambda: self._files.pipe_file(path, data))
@@ -309,20 +306,6 @@ def _play(match_id: str, digest: bytes) -> str:
     if len(digest) < DIGEST_BYTES:
         raise InputError(f"a digest of {len(digest)} bytes; a replay's has {DIGEST_BYTES} or more")
     return f"{match_id}@{digest[:DIGEST_BYTES].hex()}"
-
-
-def _write_whole(path: Path, data: bytes) -> None:
-    """Write a file that appears whole, on the disk, or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{uuid.uuid4().hex}")
-    try:
-        with fresh.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
 
 
 def _decompress(data: bytes, what: str) -> bytes:

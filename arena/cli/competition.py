@@ -196,11 +196,10 @@ async def create_tournament(  # noqa: PLR0913 -- all that a tournament begins wi
 ) -> None:
     """Create a tournament and enter bots; see `arena.competitions.entry.create`."""
     await competition_entry.create(
+        arena,
         competition_id(name),
         rules,
         entries,
-        competitions=CompetitionStore(arena.redis),
-        registry=arena.registry,
         seed=_seed(seed),
         is_open=registration,
     )
@@ -211,25 +210,14 @@ async def create_started(
 ) -> None:
     """Create a tournament that has started, or none at all, and say who is left out."""
     _, frozen = await competition_entry.create_started(
-        competition_id(name),
-        rules,
-        entries,
-        competitions=CompetitionStore(arena.redis),
-        registry=arena.registry,
-        queues=arena.queues,
-        seed=_seed(seed),
+        arena, competition_id(name), rules, entries, seed=_seed(seed)
     )
     _tell_left_out(frozen)
 
 
 async def start_tournament(arena: Arena, name: str) -> CompetitionRecord:
     """Start a tournament, and say who is left out."""
-    record, frozen = await competition_entry.start(
-        competition_id(name),
-        competitions=CompetitionStore(arena.redis),
-        registry=arena.registry,
-        queues=arena.queues,
-    )
+    record, frozen = await competition_entry.start(arena, competition_id(name))
     _tell_left_out(frozen)
     return record
 

@@ -14,11 +14,9 @@ from arena.cli.connection import ask, ruleset_of
 from arena.cli.console import DataDir, Json, RedisUrl, out, print_json
 from arena.cli.format_options import make_options
 from arena.cli.league_view import LeagueView, view_of
-from arena.competitions.entry import check_entry
-from arena.competitions.league_entry import change, found
+from arena.competitions.entry import change_league, check_entry, create_league
 from arena.competitions.leagues import LeagueRecord, LeagueRules, LeagueStore
 from arena.competitions.records import LEAGUE, CompetitionRules
-from arena.competitions.store import CompetitionStore
 from arena.context import Arena
 from arena.errors import NotFoundError
 from arena.formats.model import Format
@@ -95,12 +93,11 @@ def create(  # noqa: PLR0913 -- a command's options
         if everybody:
             known = await arena.registry.bots(ruleset=canonical)
             entries += [bot.name for bot in known if bot.state is BotState.ACTIVE]
-        league = await found(
+        league = await create_league(
+            arena,
             f"{LEAGUE}-{name}",
             rules,
             entries,
-            leagues=LeagueStore(arena.redis),
-            registry=arena.registry,
             seed=hashlib.sha256(seed.encode()).digest() if seed else None,
         )
         return await view_of(arena, league)
@@ -186,7 +183,7 @@ def join(
     async def question(arena: Arena) -> bool:
         store = LeagueStore(arena.redis)
         league = await store.get(f"{LEAGUE}-{name}")
-        await check_entry(bot, league.rules.matches, arena.registry)
+        await check_entry(arena, bot, league.rules.matches)
         return await store.enter(league.id, bot)
 
     entered = ask(question, data_dir=data_dir, redis_url=redis_url)
@@ -220,8 +217,7 @@ def cancel(name: Name, *, data_dir: DataDir = None, redis_url: RedisUrl = None) 
 
 def _change(name: str, verb: str, **address: Any) -> None:
     async def question(arena: Arena) -> LeagueRecord:
-        leagues, competitions = LeagueStore(arena.redis), CompetitionStore(arena.redis)
-        return await change(f"{LEAGUE}-{name}", verb, leagues=leagues, competitions=competitions)
+        return await change_league(arena, f"{LEAGUE}-{name}", verb)
 
     league = ask(question, **address)
     out.print(f"{league.name} is {league.state}", markup=False)

@@ -13,6 +13,7 @@ from arena.cli.remote import Server, calling, moment, pages, word
 from arena.cli.tables import Column, table
 from arena.cli.tables import show as show_table
 from arena.errors import DeniedError, InputError, NotFoundError, UnauthenticatedError
+from arena.files import write_file
 from arena.matches import replay_file as replay_files
 from arena.matches.log import MatchLog
 from arena.matches.process_log import ProcessLog
@@ -115,7 +116,7 @@ def replay(
     with calling(server) as client:
         data = _replay_bytes(client, match_id, ruleset=ruleset)
     found = replay_files.unpack(data)
-    replay_files.write_bytes(path, data)
+    write_file(path, data)
     if json:
         print_json({"match": match_id, "file": str(path), "games": len(found.games)})
     else:

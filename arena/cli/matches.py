@@ -166,24 +166,16 @@ def annul(  # noqa: PLR0913 -- a command's options
     async def question(arena: Arena) -> tuple[bool, str]:
         # Both need the `server` extra.
         from arena.competitions import annulment as competition_annulment  # noqa: PLC0415
-        from arena.competitions.store import CompetitionStore  # noqa: PLC0415
 
-        competitions = CompetitionStore(arena.redis)
         for each in (
             [await ruleset_of(arena, ruleset)] if ruleset else await arena.queues.rulesets()
         ):
             ladder = arena.queues.ladder(each)
             if await ladder.result(match_id) is not None or ruleset:
                 annulled = await competition_annulment.annul(
-                    match_id,
-                    reason=reason,
-                    ladder=ladder,
-                    archive=arena.archive,
-                    competitions=competitions,
+                    arena, match_id, ruleset=each, reason=reason
                 )
-                return annulled, await competition_annulment.played_again_as(
-                    match_id, competitions=competitions
-                )
+                return annulled, await competition_annulment.played_again_as(arena, match_id)
         raise NotFoundError(
             f"no match {match_id} is done; `arena matches` lists the latest, and an old one needs "
             "--ruleset"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import structlog
@@ -13,23 +12,19 @@ from arena.check import CheckOptions
 from arena.cli.connection import settings_of
 from arena.cli.console import DataDir, RedisUrl
 from arena.cli.service import ConfigFile, MetricsPort, ladder_plan, part, worker_options
-from arena.db.presence import Announcement, Workers
-from arena.db.retry import UNREACHABLE
+from arena.db.presence import Announcement, announced
 from arena.pipeline.pipeline import Pipeline, PipelineOptions, yield_to_matches
 from arena.pipeline.trial import TrialOptions, ValidationPlan
 from arena.processes.lifecycle import process_name, run_until_told, set_up_log
 from arena.processes.sandbox import sandbox_of
 from arena.scheduler.housekeeping import keep_cache
-from arena.webhooks.courier import Courier, DeliveryOptions
 from arena.webhooks.outbox import Webhooks
+from arena.webhooks.sender import DeliveryOptions, WebhookSender
 from referee.clock import TimeControl
 from referee.tasks import cancel
 
 if TYPE_CHECKING:
     from arena.config import Settings
-
-ANNOUNCED = 3.0
-"""Seconds between two announcements that this process is alive."""
 
 VALIDATION_BOARDS = 2
 """The most boards of a validation match, each in all its rotations."""
@@ -63,43 +58,28 @@ async def _run(settings: Settings, stopping: asyncio.Event) -> None:
     async with part(settings, stopping) as (arena, _, port):
         sandbox = await sandbox_of(settings)
         structlog.get_logger().info("sandbox found", tier=sandbox.tier, why=sandbox.why)
-        line = Pipeline(
-            arena.redis,
-            registry=arena.registry,
-            queues=arena.queues,
-            archive=arena.archive,
+        pipeline = Pipeline(
+            arena,
             sandbox=sandbox,
             options=PipelineOptions(
                 slots=settings.trials, cores=settings.cores, trial=trial_options(settings)
             ),
         )
-        courier = Courier(
+        sender = WebhookSender(
             Webhooks(arena.redis, allows_http=settings.webhook_http),
             DeliveryOptions(
                 allows_http=settings.webhook_http, allows_private=settings.webhook_private
             ),
         )
-        workers = Workers(arena.redis)
         announcement = Announcement(
             name=process_name("pipeline"), kind="pipeline", slots=0, metrics_port=port
         )
-        async with asyncio.TaskGroup() as group:
-            announcing = group.create_task(_announce(workers, announcement))
-            posting = group.create_task(courier.run(stopping))
-            keeping = group.create_task(keep_cache(arena.archive, settings=settings))
-            await line.run(stopping)
+        async with announced(arena.redis, announcement), asyncio.TaskGroup() as group:
+            posting = group.create_task(sender.run(stopping))
+            keeping = group.create_task(keep_cache(arena))
+            await pipeline.run(stopping)
             await cancel(keeping)
             await posting
-            await cancel(announcing)
-        with suppress(*UNREACHABLE):
-            await workers.leave(announcement.name)
-
-
-async def _announce(workers: Workers, announcement: Announcement) -> None:
-    while True:
-        with suppress(*UNREACHABLE):
-            await workers.announce(announcement)
-        await asyncio.sleep(ANNOUNCED)
 
 
 def trial_options(settings: Settings) -> TrialOptions:

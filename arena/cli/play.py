@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from arena.cli.console import Json, complain, out, print_json, progress_console
 from arena.cli.loop import run_async
 from arena.cli.tables import Column, show, table
+from arena.files import write_file
 from arena.matches import replay_file as replay_files
 from arena.matches.log import MatchLog
 from arena.matches.process_log import ProcessLog
@@ -207,13 +208,13 @@ def write_logs(result: MatchResult, folder: Path) -> None:
     names = numbered(result.replay.entrants)
     log = MatchLog(result.replay, [ProcessLog.of(record) for record in result.processes])
     text = "".join(f"{line}\n" for line in log.lines())
-    replay_files.write_bytes(folder / "match.log", text.encode())
+    write_file(folder / "match.log", text.encode())
     for record in result.processes:
         stem = f"table{record.table}-{names[record.entrant]}"
         if record.hand:
             stem += "-partner"
         for stream, text in (("stdout", record.stdout), ("stderr", record.stderr)):
-            replay_files.write_bytes(folder / f"{stem}.{stream}.txt", text.encode())
+            write_file(folder / f"{stem}.{stream}.txt", text.encode())
 
 
 def _document(result: MatchResult, found: MatchReport, path: Path) -> dict[str, Any]:

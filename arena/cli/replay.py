@@ -10,6 +10,7 @@ import typer
 from arena.cli.ask import ask
 from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json
 from arena.errors import InputError
+from arena.files import write_file
 from arena.matches import replay_file as replay_files
 from arena.matches.report import numbered
 from referee.errors import InputError as RefereeInputError
@@ -77,7 +78,7 @@ def export(
     if output is None:
         typer.echo(data.decode(), nl=False)
     else:
-        replay_files.write_bytes(output, data)
+        write_file(output, data)
 
 
 def _verify_file(file: Path) -> dict[str, Any]:

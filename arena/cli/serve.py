@@ -6,20 +6,17 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import structlog
 import typer
-from redis.exceptions import RedisError
 
 from arena.api.backend import Backend
 from arena.api.server import ApiServer, Endpoint
 from arena.cli.connection import settings_of
 from arena.cli.console import DataDir, RedisUrl
 from arena.cli.service import ConfigFile, MetricsPort, part
-from arena.db.presence import LIFE, Announcement, Workers
+from arena.db.presence import Announcement, announced
 from arena.owners.tokens import ensure_admin_token
 from arena.processes.lifecycle import process_name, run_until_told, set_up_log
 from referee.sandbox.scratch import sweep
-from referee.tasks import cancel
 
 if TYPE_CHECKING:
     from arena.config import Settings
@@ -79,14 +76,7 @@ async def _serve(
     async with part(settings, stopping) as (arena, metrics, metrics_port):
         if keeps_token:
             await ensure_admin_token(arena.redis, settings.data_dir)
-        backend = Backend.of(
-            arena.settings,
-            redis=arena.redis,
-            queues=arena.queues,
-            registry=arena.registry,
-            archive=arena.archive,
-        )
-        server = ApiServer(backend, metrics=metrics, endpoint=endpoint)
+        server = ApiServer(Backend.of(arena), metrics=metrics, endpoint=endpoint)
         port = await server.start()
         announcement = Announcement(
             name=process_name("api"),
@@ -95,21 +85,5 @@ async def _serve(
             metrics_port=metrics_port,
             address=f"{endpoint.host}:{port}",
         )
-        announcing = asyncio.create_task(_announce(Workers(arena.redis), announcement))
-        try:
+        async with announced(arena.redis, announcement):
             await server.run(stopping, grace=settings.grace)
-        finally:
-            await cancel(announcing)
-
-
-async def _announce(workers: Workers, announcement: Announcement) -> None:
-    """Say that this process is alive, until it is not."""
-    try:
-        while True:
-            try:
-                await workers.announce(announcement)
-            except (RedisError, OSError) as error:
-                structlog.get_logger().warning("redis not reached", error=str(error))
-            await asyncio.sleep(LIFE.total_seconds() / 5)
-    finally:
-        await workers.leave(announcement.name)

@@ -24,7 +24,7 @@ from arena.owners.tokens import ADMIN_FILE
 from arena.processes.lifecycle import PARENT, is_orphan, process_name, run_until_told, set_up_log
 from arena.processes.sandbox import sandbox_of
 from arena.processes.supervisor import running
-from arena.scheduler.housekeeping import keep_cache, keep_house
+from arena.scheduler.housekeeping import keep_cache, run_housekeeping
 from arena.scheduler.scheduler import LadderPlan, Scheduler, SchedulerOptions
 from arena.worker.worker import Worker, WorkerOptions
 from referee.tasks import cancel, is_set_within
@@ -146,25 +146,9 @@ async def _schedule(settings: Settings, stopping: asyncio.Event, *, matches: int
             plan=lambda ruleset: ladder_plan(settings, ruleset),
             most_matches=matches,
         )
-        scheduler = Scheduler(
-            arena.redis,
-            registry=arena.registry,
-            archive=arena.archive,
-            metrics=metrics,
-            metrics_port=port,
-            options=options,
-            policy=arena.queues.policy,
-        )
+        scheduler = Scheduler(arena, metrics=metrics, metrics_port=port, options=options)
         async with asyncio.TaskGroup() as group:
-            keeping = group.create_task(
-                keep_house(
-                    arena.redis,
-                    queues=arena.queues,
-                    registry=arena.registry,
-                    archive=arena.archive,
-                    settings=settings,
-                )
-            )
+            keeping = group.create_task(run_housekeeping(arena))
             await scheduler.run(stopping)
             await cancel(keeping)
         if os.environ.get(EMBEDDED):
@@ -214,19 +198,14 @@ def worker(
 async def _work(settings: Settings, stopping: asyncio.Event) -> None:
     async with part(settings, stopping) as (arena, metrics, port):
         playing = Worker(
-            arena.redis,
-            registry=arena.registry,
-            archive=arena.archive,
+            arena,
             sandbox=await sandbox_of(settings),
             metrics=metrics,
             metrics_port=port,
             options=worker_options(settings),
-            policy=arena.queues.policy,
         )
         async with asyncio.TaskGroup() as group:
-            keeping = group.create_task(
-                keep_cache(arena.archive, settings=settings, in_use=playing.in_use)
-            )
+            keeping = group.create_task(keep_cache(arena, in_use=playing.in_use))
             await playing.run(stopping)
             await cancel(keeping)
 

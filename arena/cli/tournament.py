@@ -207,7 +207,7 @@ def join(
     async def question(arena: Arena) -> bool:
         store = CompetitionStore(arena.redis)
         record = await store.get(competition_id(name))
-        await competition_entry.check_entry(bot, record.rules, arena.registry)
+        await competition_entry.check_entry(arena, bot, record.rules)
         return await store.enter(record.id, bot, as_operator=True)
 
     entered = ask(question, data_dir=data_dir, redis_url=redis_url)

@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from arena.competitions.records import CompetitionState, competition_of, next_id, planned_id
+from arena.competitions.store import CompetitionStore
 from arena.errors import PreconditionError
 from arena.formats import schedule
 from arena.formats.model import Format
@@ -24,10 +25,9 @@ if TYPE_CHECKING:
 
     from arena.competitions.records import CompetitionRecord
     from arena.competitions.results import CompetitionResult
-    from arena.competitions.store import CompetitionStore
+    from arena.context import Arena
     from arena.formats.model import Competition, PlannedMatch
     from arena.queue.ladder import Ladder
-    from arena.queue.retention import ResultsArchive
 
 HOLD: Final = timedelta(seconds=60)
 """How long a competition waits at its end for an annulment that was begun."""
@@ -101,22 +101,14 @@ def _paired(
     return tuple(map(tuple, rounds))
 
 
-async def annul(
-    match_id: str,
-    *,
-    reason: str,
-    ladder: Ladder,
-    archive: ResultsArchive | None,
-    competitions: CompetitionStore,
-) -> bool:
+async def annul(arena: Arena, match_id: str, *, ruleset: str, reason: str) -> bool:
     """Annul a match; one of a competition that is under way is then played again.
 
     Args:
+        arena: where it was played.
         match_id: a match that is done.
+        ruleset: of its ladder.
         reason: the operator's sentence, shown with the match.
-        ladder: where it was played.
-        archive: where the log's older part is.
-        competitions: one of which it may be of.
 
     Returns:
         False when the match had been annulled before.
@@ -126,17 +118,19 @@ async def annul(
         PreconditionError: its competition has ended, or went on from its result.
         ArenaError: as `arena.queue.rebuild.annul`.
     """
+    ladder = arena.queues.ladder(ruleset)
     competition = competition_of(match_id)
     check = None
     if competition is not None:
-        check = _Check(match_id, competition, ladder, competitions).require_no_successor
-    return await rebuild.annul(ladder, match_id, reason=reason, archive=archive, check=check)
+        store = CompetitionStore(arena.redis)
+        check = _Check(match_id, competition, ladder, store).require_no_successor
+    return await rebuild.annul(ladder, match_id, reason=reason, archive=arena.archive, check=check)
 
 
-async def played_again_as(match_id: str, *, competitions: CompetitionStore) -> str:
+async def played_again_as(arena: Arena, match_id: str) -> str:
     """Return the id under which an annulled match is played again; "" when it is not."""
     competition = competition_of(match_id)
-    record = None if competition is None else await competitions.find(competition)
+    record = None if competition is None else await CompetitionStore(arena.redis).find(competition)
     if record is None or record.state in {CompetitionState.ENDED, CompetitionState.CANCELLED}:
         return ""
     playing = record.playing(planned_id(match_id))

@@ -1,4 +1,4 @@
-"""The end of a competition: its ranking, what owners are told, and its way out of the queue."""
+"""Finishes competitions: ranks them, tells the owners, and takes what waits out of the queue."""
 
 from __future__ import annotations
 
@@ -10,37 +10,31 @@ import structlog
 from arena.competitions.records import CompetitionState
 from arena.competitions.report import ranking
 from arena.competitions.run import CompetitionRun
+from arena.competitions.store import CompetitionStore
 from arena.version_id import bot_of
 from arena.webhooks.events import competition_event
 from arena.webhooks.outbox import Webhooks
 
 if TYPE_CHECKING:
-    from redis.asyncio import Redis
-
     from arena.competitions.progress import CompetitionProgress
     from arena.competitions.records import CompetitionRecord
     from arena.competitions.specs import MatchSpecs
-    from arena.competitions.store import CompetitionStore
-    from arena.queue.queues import Queues
+    from arena.context import Arena
 
 
-class Endings:
+class CompetitionFinisher:
     """Ends competitions, and settles those that have ended.
 
     Args:
-        redis: a client made by `arena.db.connection.connect`.
-        competitions: where competitions are.
-        queues: where their matches wait.
+        arena: whose competitions.
         specs: looks up whose the entrants are.
     """
 
-    def __init__(
-        self, redis: Redis, competitions: CompetitionStore, *, queues: Queues, specs: MatchSpecs
-    ) -> None:
-        self._competitions = competitions
-        self._queues = queues
+    def __init__(self, arena: Arena, specs: MatchSpecs) -> None:
+        self._competitions = CompetitionStore(arena.redis)
+        self._queues = arena.queues
         self._specs = specs
-        self._webhooks = Webhooks(redis)
+        self._webhooks = Webhooks(arena.redis)
         self._log: Any = structlog.get_logger()
 
     async def end(self, run: CompetitionRun, progress: CompetitionProgress) -> bool:

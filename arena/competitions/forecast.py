@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from itertools import combinations
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from arena.competitions.records import round_key
 from arena.competitions.report import strengths
 from arena.competitions.results import CompetitionResult
 from arena.formats import schedule
 from arena.ratings.elo import scores_from_places
+from arena.ratings.half_points import Scored, board_scores, half_points
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,19 +40,6 @@ SPREAD: Final = 150.0
 
 _LEAST: Final = 20
 """Degrees of freedom below which results say nothing about the spread of sets."""
-
-_PAIR: Final = 2
-
-
-class _Scored(Protocol):
-    """A result with the half points of its sets."""
-
-    @property
-    def pair_scores(self) -> tuple[int, ...]: ...
-    @property
-    def sets(self) -> tuple[int, ...]: ...
-    @property
-    def games(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,20 +69,15 @@ def measure(results: Iterable[LoggedResult]) -> Measurements:
     )
 
 
-def _set_variance(results: Iterable[_Scored]) -> float | None:
+def _set_variance(results: Iterable[Scored]) -> float | None:
     """Return the variance of a pair's set scores within a match; None from too few."""
     total, degrees = 0.0, 0
     for result in results:
-        pairs = len(result.pair_scores)
-        boards = len(result.sets) // pairs
-        if boards < _PAIR:
-            continue
-        most = 2 * result.games // boards
-        for pair in range(pairs):
-            scores = [half / most for half in result.sets[pair::pairs]]
+        boards = board_scores(result)
+        for scores in zip(*boards, strict=True):
             mean = fmean(scores)
             total += sum((score - mean) ** 2 for score in scores)
-            degrees += boards - 1
+            degrees += len(boards) - 1
     return total / degrees if degrees >= _LEAST else None
 
 
@@ -215,7 +198,7 @@ class _Playing:
             entrants=match.entrants,
             pair_scores=tuple(scores[i][j] for i, j in pairs),
             sets=tuple(
-                sum(2 * (game[i] < game[j]) + (game[i] == game[j]) for game in board)
+                sum(half_points(game[i], game[j]) for game in board)
                 for board in boards
                 for i, j in pairs
             ),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from arena.competitions.annulment import Consequences
-    from arena.competitions.records import Spent
+    from arena.competitions.records import RetiredMatchId
     from arena.competitions.results import CompetitionResult
     from arena.competitions.store import CompetitionStore
 
@@ -66,7 +66,7 @@ class CompetitionProgress:
         match_id: str,
         following: Consequences,
         *,
-        spent: Mapping[str, Spent],
+        spent: Mapping[str, RetiredMatchId],
         cursor: int,
     ) -> bool:
         """Take a result out for good, with what follows from it; False when it was done before.

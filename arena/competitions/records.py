@@ -125,7 +125,7 @@ class CompetitionRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class RetiredMatchId:
     """An id of a match that does not count any more.
 
     Attributes:
@@ -176,7 +176,7 @@ class CompetitionRecord:
     gone: Mapping[str, str] = field(default_factory=dict)
     cursor: int = 0
     settled: bool = False
-    spent: Mapping[str, Spent] = field(default_factory=dict)
+    spent: Mapping[str, RetiredMatchId] = field(default_factory=dict)
     paired: tuple[tuple[tuple[int, ...], ...], ...] = ()
     created_time: datetime
     started_time: datetime | None = None
@@ -297,7 +297,7 @@ def record_of(
         competition: its id.
         meta: its fields.
         gone: why entrants left, by version.
-        spent: texts of `Spent`, by id.
+        spent: texts of `RetiredMatchId`, by id.
     """
     times = {
         f"{name}_time": datetime.fromisoformat(meta[name]) if name in meta else None
@@ -312,7 +312,9 @@ def record_of(
         gone=gone,
         cursor=int(meta.get("cursor", 0)),
         settled="settled" in meta,
-        spent={each: Spent.from_text(spent[each]) for each in sorted(spent, key=_in_order)},
+        spent={
+            each: RetiredMatchId.from_text(spent[each]) for each in sorted(spent, key=_in_order)
+        },
         paired=tuple(tuple(map(tuple, tables)) for tables in json.loads(meta.get("paired", "[]"))),
         created_time=datetime.fromisoformat(meta["created"]),
         ranking=_lists(meta.get("ranking", "[]")),

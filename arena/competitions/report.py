@@ -12,11 +12,12 @@ import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from arena.formats import schedule
 from arena.formats.model import WON
 from arena.ratings.bradley_terry import THIN_CLUSTERS, ScoredSet, fit, student95
+from arena.ratings.half_points import board_scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from arena.formats.model import Competition, PlannedMatch, Standing
     from arena.ratings.bradley_terry import Fit
     from referee.outcome import ForfeitReason
-
-_FEW: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,13 +174,6 @@ def scored_sets(result: CompetitionResult, numbers: Mapping[str, int]) -> list[S
     places = list(combinations(range(len(result.entrants)), 2))
     pairs = [(numbers[result.entrants[i]], numbers[result.entrants[j]]) for i, j in places]
     real = [not {i, j} & set(result.substituted) for i, j in places]
-    if not result.sets:
-        rows = [[score / WON for score in result.pair_scores]]
-    else:
-        boards = len(result.sets) // len(places)
-        most = 2 * result.games // boards
-        starts = range(0, len(result.sets), len(places))
-        rows = [[half / most for half in result.sets[at : at + len(places)]] for at in starts]
     return [
         ScoredSet(
             (result.round, board),
@@ -191,7 +183,7 @@ def scored_sets(result: CompetitionResult, numbers: Mapping[str, int]) -> list[S
                 if counts
             ),
         )
-        for board, row in enumerate(rows)
+        for board, row in enumerate(board_scores(result))
     ]
 
 
@@ -287,7 +279,7 @@ def _variance_reduction(results: Iterable[CompetitionResult]) -> float | None:
     games = sets = rotations = 0
     for result in results:
         luck = result.luck
-        if luck is None or luck.sets < _FEW or luck.rotations < _FEW or result.substituted:
+        if luck is None or luck.sets < 2 or luck.rotations < 2 or result.substituted:
             continue
         rotations = luck.rotations
         played = luck.sets * rotations

@@ -12,6 +12,7 @@ from arena.competitions.records import round_key
 from arena.db.keys import milliseconds
 from arena.formats.model import TIED, WON, PlannedMatch, PlayedMatch
 from arena.queue.models import Forfeits, Luck
+from arena.ratings.half_points import most_half_points
 from referee.outcome import ForfeitReason
 
 if TYPE_CHECKING:
@@ -101,8 +102,7 @@ class CompetitionResult:
 
     def _with_last(self, away: list[int]) -> Self:
         pairs = list(combinations(range(len(self.entrants)), 2))
-        boards = len(self.sets) // len(pairs)
-        most = 2 * self.games // boards if boards else 0
+        most = most_half_points(self)
         return replace(
             self,
             pair_scores=tuple(

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 
 from arena.bots.registry import BotState, VersionState
-from arena.competitions.ending import Endings
-from arena.competitions.leagues import LeagueStore
+from arena.competitions.ending import CompetitionFinisher
 from arena.competitions.progress import CompetitionProgress
-from arena.competitions.records import CompetitionState, Spent, competition_of, planned_id
+from arena.competitions.records import CompetitionState, RetiredMatchId, competition_of, planned_id
 from arena.competitions.run import CompetitionRun
 from arena.competitions.seasons import LeagueRunner
 from arena.competitions.specs import MatchSpecs
@@ -33,15 +32,12 @@ from arena.version_id import bot_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from redis.asyncio import Redis
-
-    from arena.bots.registry import Registry, Version
+    from arena.bots.registry import Version
     from arena.competitions.records import CompetitionRecord
     from arena.competitions.results import CompetitionResult
+    from arena.context import Arena
     from arena.formats.model import PlannedMatch
     from arena.queue.models import FlowCounts
-    from arena.queue.queues import Queues
-    from arena.queue.retention import ResultsArchive
 
 LOOK: Final = 1.0
 """Seconds between two looks at which competitions there are, and at who has left."""
@@ -58,32 +54,18 @@ class CompetitionRunner:
     """Drives every competition; only the active scheduler does.
 
     Args:
-        redis: a client made by `arena.db.connection.connect`.
-        queues: where matches go.
-        registry: the registry of bots.
-        archive: where old results are; None when none were ever archived.
+        arena: whose competitions.
         cap: by ruleset, the most matches of its ladder that may wait.
     """
 
-    def __init__(
-        self,
-        redis: Redis,
-        *,
-        queues: Queues,
-        registry: Registry,
-        archive: ResultsArchive | None = None,
-        cap: Callable[[str], int] = lambda _: 10_000,
-    ) -> None:
-        self.competitions = CompetitionStore(redis)
-        self.leagues = LeagueRunner(
-            LeagueStore(redis), self.competitions, registry=registry, queues=queues
-        )
-        self._queues = queues
-        self._registry = registry
-        self._archive = archive
+    def __init__(self, arena: Arena, *, cap: Callable[[str], int] = lambda _: 10_000) -> None:
+        self.competitions = CompetitionStore(arena.redis)
+        self.leagues = LeagueRunner(arena)
+        self._arena = arena
+        self._queues = arena.queues
         self._cap = cap
-        self._specs = MatchSpecs(registry)
-        self._endings = Endings(redis, self.competitions, queues=queues, specs=self._specs)
+        self._specs = MatchSpecs(arena)
+        self._finisher = CompetitionFinisher(arena, self._specs)
         self._runs: dict[str, CompetitionRun] = {}
         self._looked = 0.0
         self._log: Any = structlog.get_logger()
@@ -147,7 +129,7 @@ class CompetitionRunner:
         for competition in unsettled:
             record = await self.competitions.get(competition)
             if record.state not in {CompetitionState.RUNNING, CompetitionState.PAUSED}:
-                await self._endings.settle(record, self._runs.pop(record.id, None), progress)
+                await self._finisher.settle(record, self._runs.pop(record.id, None), progress)
             elif record.id in self._runs:
                 self._runs[record.id].record = record
             else:
@@ -173,7 +155,8 @@ class CompetitionRunner:
         """Withdraw entrants whose bots were retired or suspended."""
         entrants = [each for each in run.record.entrants if each not in run.record.gone]
         await self._specs.look_up(run.record)
-        versions: dict[str, Version] = {each.id: each for each in await self._registry.versions(entrants)}
+        found = await self._arena.registry.versions(entrants)
+        versions: dict[str, Version] = {each.id: each for each in found}
         for entrant in entrants:
             bot, version = self._specs.bots[bot_of(entrant)], versions[entrant]
             if bot.state in _AWAY:
@@ -204,7 +187,9 @@ class CompetitionRunner:
         """Fold in the log's new entries in their order; an annulment takes out what came before."""
         new: dict[str, list[CompetitionResult]] = {each: [] for each in ids}
         after = last = min(self._runs[each].cursor for each in ids)
-        async for entry in whole_log(self._queues.ladder(ruleset), self._archive, after=after):
+        async for entry in whole_log(
+            self._queues.ladder(ruleset), self._arena.archive, after=after
+        ):
             last = entry.sequence
             if isinstance(entry, LoggedResult):
                 for each, found in new.items():
@@ -255,8 +240,8 @@ class CompetitionRunner:
         queue = self._queues.queue(run.record.rules.ruleset)
         queued = [each for each in following.dropped if await queue.phase(each.id) is not None]
         round_ = run.results[planned_id(entry.match_id)].round
-        spent = {each.id: Spent(run.round_of(each), annulled=False) for each in queued}
-        spent[entry.match_id] = Spent(round_, annulled=True)
+        spent = {each.id: RetiredMatchId(run.round_of(each), annulled=False) for each in queued}
+        spent[entry.match_id] = RetiredMatchId(round_, annulled=True)
         if await progress.annul(
             run.record.id, entry.match_id, following, spent=spent, cursor=entry.sequence
         ):
@@ -286,7 +271,7 @@ class CompetitionRunner:
         if record.gone:
             await self._pass_over(run, progress)
         if run.is_finished:
-            if await self._endings.end(run, progress):
+            if await self._finisher.end(run, progress):
                 del self._runs[record.id]
             return 0
         tables = QUEUED_PER_SLOT * slots

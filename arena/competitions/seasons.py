@@ -12,6 +12,7 @@ import structlog
 from arena.competitions.entry import Frozen, freeze
 from arena.competitions.leagues import AT_ONCE, BY_HAND, LeagueRecord, LeagueStore, next_start
 from arena.competitions.records import CompetitionState
+from arena.competitions.store import CompetitionStore
 from arena.errors import InputError, PreconditionError
 from arena.formats import league as formats
 from arena.version_id import bot_of
@@ -19,10 +20,8 @@ from arena.version_id import bot_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arena.bots.registry import Registry
     from arena.competitions.records import CompetitionRecord
-    from arena.competitions.store import CompetitionStore
-    from arena.queue.queues import Queues
+    from arena.context import Arena
 
 _OVER = {CompetitionState.ENDED, CompetitionState.CANCELLED}
 
@@ -31,26 +30,16 @@ class LeagueRunner:
     """Begins seasons; only the active scheduler does.
 
     Args:
-        leagues: all leagues.
-        competitions: where their seasons go.
-        registry: the registry of bots.
-        queues: the ladders.
+        arena: whose leagues.
         clock: tells the time, UTC.
     """
 
     def __init__(
-        self,
-        leagues: LeagueStore,
-        competitions: CompetitionStore,
-        *,
-        registry: Registry,
-        queues: Queues,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        self, arena: Arena, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
-        self._leagues = leagues
-        self._competitions = competitions
-        self._registry = registry
-        self._queues = queues
+        self._arena = arena
+        self._leagues = LeagueStore(arena.redis)
+        self._competitions = CompetitionStore(arena.redis)
         self.clock = clock
         self._log: Any = structlog.get_logger()
 
@@ -142,7 +131,7 @@ class LeagueRunner:
         season = league.season_id(number)
         rules = league.rules.matches
         entries = await self._leagues.entries(league.id)
-        frozen = await freeze(entries, rules, registry=self._registry, queues=self._queues)
+        frozen = await freeze(self._arena, entries, rules)
         if len(frozen.versions) < league.wanted:
             return f"it takes {league.wanted} bots, and {len(frozen.versions)} can play"
         divisions, note = _divisions(league, last, frozen)
@@ -150,8 +139,8 @@ class LeagueRunner:
             formats.season(league.id, number, divisions, options=rules.options)
         except InputError as error:
             return str(error)
-        await self._queues.open(rules.ruleset)
-        ends = await self._queues.ladder(rules.ruleset).ends()
+        await self._arena.queues.open(rules.ruleset)
+        ends = await self._arena.queues.ladder(rules.ruleset).ends()
         await self._leagues.require_running(league.id, epoch=epoch)
         away = [f"{entry} is left out: {why}" for entry, why in frozen.left_out.items()]
         await self._competitions.create(

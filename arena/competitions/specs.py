@@ -11,9 +11,10 @@ from arena.version_id import bot_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.bots.registry import Bot, Registry
+    from arena.bots.registry import Bot
     from arena.competitions.records import CompetitionRecord
     from arena.competitions.run import CompetitionRun
+    from arena.context import Arena
     from arena.formats.model import PlannedMatch
 
 
@@ -21,14 +22,14 @@ class MatchSpecs:
     """Describes matches to the queue.
 
     Args:
-        registry: the registry of bots.
+        arena: whose bots.
 
     Attributes:
         bots: those that were looked up, by name.
     """
 
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+    def __init__(self, arena: Arena) -> None:
+        self._registry = arena.registry
         self.bots: dict[str, Bot] = {}
 
     async def look_up(self, record: CompetitionRecord) -> None:

@@ -19,8 +19,8 @@ from arena.competitions.records import (
     CompetitionRecord,
     CompetitionRules,
     CompetitionState,
+    RetiredMatchId,
     Round,
-    Spent,
     competition_of,
     planned_id,
     record_of,
@@ -209,7 +209,7 @@ class CompetitionStore:
         pipe.exists(competition_key(competition, "meta"))
         text, spent, exists = await pipe.execute()
         if spent is not None:
-            key = Spent.from_text(spent.decode()).round
+            key = RetiredMatchId.from_text(spent.decode()).round
         elif text is not None:
             key = CompetitionResult.from_json(match_id, text).round
         else:

@@ -6,19 +6,29 @@ the keys.
 
 from __future__ import annotations
 
+import asyncio
 import json
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from arena.db.keys import arena_key
+from arena.db.retry import UNREACHABLE
+from referee.tasks import cancel
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from redis.asyncio import Redis
 
 LIFE: Final = timedelta(seconds=15)
 """How long a process is believed to be alive after it last said so."""
 
+PERIOD: Final = LIFE / 5
+"""The time between two announcements of a process."""
+
+_LEAVING: Final = timedelta(seconds=5)
 _SET: Final = "processes"
 
 
@@ -80,6 +90,31 @@ class Workers:
     async def slots(self) -> int:
         """Return the slots of all workers together."""
         return sum(each.slots for each in await self.alive() if each.kind == "worker")
+
+
+@asynccontextmanager
+async def announced(redis: Redis, announcement: Announcement) -> AsyncIterator[None]:
+    """Announce again and again that a process is alive until the block ends, then that it left.
+
+    A server that does not answer meanwhile is no error: a process that was not heard of for `LIFE`
+    is forgotten, and known again with the next announcement.
+    """
+    workers = Workers(redis)
+    announcing = asyncio.create_task(_announce(workers, announcement))
+    try:
+        yield
+    finally:
+        await cancel(announcing)
+        with suppress(*UNREACHABLE, TimeoutError):
+            async with asyncio.timeout(_LEAVING.total_seconds()):
+                await workers.leave(announcement.name)
+
+
+async def _announce(workers: Workers, announcement: Announcement) -> None:
+    while True:
+        with suppress(*UNREACHABLE):
+            await workers.announce(announcement)
+        await asyncio.sleep(PERIOD.total_seconds())
 
 
 def _key(name: str) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import structlog
 from redis.exceptions import RedisError
 
+from arena.backoff import Backoff
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -15,8 +17,6 @@ UNREACHABLE: Final = (RedisError, OSError)
 """What a step raises while Redis does not answer."""
 
 _T = TypeVar("_T")
-_FIRST_PAUSE: Final = 0.1
-_LAST_PAUSE: Final = 3.0
 
 
 async def until_answered(step: Callable[[], Awaitable[_T]], *, limit: float | None) -> _T:
@@ -25,14 +25,14 @@ async def until_answered(step: Callable[[], Awaitable[_T]], *, limit: float | No
     Raises:
         TimeoutError: not within ``limit`` seconds.
     """
-    pause = _FIRST_PAUSE
+    backoff = Backoff(0.1, 3.0)
     async with asyncio.timeout(limit):
         while True:
             try:
                 return await step()
             except UNREACHABLE as error:
+                pause = backoff.pause()
                 structlog.get_logger().warning(
                     "redis not reached", error=str(error), pause_seconds=pause
                 )
                 await asyncio.sleep(pause)
-                pause = min(2 * pause, _LAST_PAUSE)

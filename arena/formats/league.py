@@ -45,17 +45,6 @@ def season(league: str, number: int, entrants: Divisions, *, options: Options) -
     ]
 
 
-def next_divisions(
-    ranked: Sequence[Sequence[str]],
-    *,
-    moves: int,
-    leavers: Collection[str] = (),
-    newcomers: Sequence[str] = (),
-) -> Divisions:
-    """Return the divisions of the next season: `moved`, then `levelled`."""
-    return levelled(moved(ranked, moves=moves, leavers=leavers, newcomers=newcomers))
-
-
 def moved(
     ranked: Sequence[Sequence[str]],
     *,

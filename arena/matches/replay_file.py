@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import zstandard
 
 from arena.errors import InputError
+from arena.files import write_file
 from referee.errors import InvalidReplayError
 from referee.games.replay import FORMAT, Replay, dump, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SUFFIX = ".replay"
 MAX_BYTES = 256 << 20
@@ -125,25 +127,4 @@ def write(path: Path, replay: Replay) -> None:
     Raises:
         InputError: the folder cannot be written.
     """
-    write_bytes(path, pack(replay))
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file beside its place, then move it there.
-
-    Raises:
-        InputError: the folder cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            Path(name).chmod(0o644)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+    write_file(path, pack(replay))

@@ -13,6 +13,7 @@ from itertools import combinations
 from statistics import fmean, variance
 from typing import TYPE_CHECKING
 
+from arena.ratings.half_points import half_points
 from arena.ratings.sprt import GameCounts, PairCounts, estimate
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     from referee.games.replay import Replay, ReplayGame
     from referee.outcome import ForfeitReason
-
-PAIR = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ def report(replay: Replay) -> MatchReport:
     """Return what a match says about its entrants."""
     entrants = len(replay.entrants)
     scores = _mean_scores(replay)
-    strengths = _compare_two(replay) if entrants == PAIR else _compare_many(replay)
+    strengths = _compare_two(replay) if entrants == 2 else _compare_many(replay)
     names = numbered(replay.entrants)
     bots = []
     for entrant, (elo, error, note) in enumerate(strengths):
@@ -132,7 +131,7 @@ def numbered(names: Sequence[str]) -> tuple[str, ...]:
 
 def pair_score(place: int, other: int) -> float:
     """Return 1, 1/2 or 0 for a better, equal or worse place."""
-    return (place < other) + (place == other) / 2
+    return half_points(place, other) / 2
 
 
 def _mean_scores(replay: Replay) -> list[float]:
@@ -150,10 +149,10 @@ def _mean_scores(replay: Replay) -> list[float]:
 def _compare_two(replay: Replay) -> list[tuple[float, float | None, str]]:
     """Estimate on pairs where every board was played twice, else on single games."""
     sets = [
-        [pair_score(*entrant_places(game, PAIR)) for game in games]
+        [pair_score(*entrant_places(game, 2)) for game in games]
         for games in sets_of(replay).values()
     ]
-    if all(len(scores) == PAIR for scores in sets):
+    if all(len(scores) == 2 for scores in sets):
         found = estimate(PairCounts.of((scores[0], scores[1]) for scores in sets))
     else:
         singles = Counter(score for scores in sets for score in scores)
@@ -232,7 +231,7 @@ def _variance_reduction(replay: Replay) -> float | None:
                 places = entrant_places(game, entrants)
                 rows.append(fmean(pair_score(places[0], other) for other in places[1:]))
             complete.append(rows)
-    if len(complete) < PAIR:
+    if len(complete) < 2:
         return None
     rotations = len(complete[0])
     single = variance([score for rows in complete for score in rows])

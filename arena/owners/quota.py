@@ -1,4 +1,4 @@
-"""How much disk the versions of an owner take, and which of them make room for a new one."""
+"""Limits the disk that the versions of an owner take."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from arena.bots.registry import BotState, VersionState
 from arena.competitions.records import CompetitionState
+from arena.competitions.store import CompetitionStore
 from arena.db.transitions import Transitions
 from arena.errors import LimitError
 from arena.uploads.reasons import REMOVED
 
 if TYPE_CHECKING:
-    from redis.asyncio import Redis
-
-    from arena.archive.archive import Archive
-    from arena.bots.registry import Bot, Registry, Version
-    from arena.competitions.store import CompetitionStore
-    from arena.queue.queues import Queues
+    from arena.bots.registry import Bot, Version
+    from arena.context import Arena
 
 KEPT: Final = 5
 """The latest accepted versions of a bot, which stay so that it can be rolled back."""
@@ -27,41 +24,28 @@ _OVER: Final = {CompetitionState.ENDED, CompetitionState.CANCELLED}
 _SETTLED: Final = {VersionState.ACCEPTED, VersionState.SUSPENDED}
 
 
-class BotRoom:
+class OwnerQuota:
     """Holds what is stored of each owner's versions within a bound.
 
     Args:
-        redis: a client made by `arena.db.connection.connect`.
-        registry: the registry.
-        archive: keeps the folders.
-        queues: whose matches need their versions.
-        competitions: likewise.
-        bound_bytes: compressed, of one owner; 0 for no bound. Uploads that are stored at the same
-            time may exceed it together.
+        arena: whose setting `owner_bytes` is the bound, of the compressed folders of one owner; 0
+            for no bound. Uploads that are stored at the same time may exceed it together.
     """
 
-    def __init__(  # noqa: PLR0913 -- assembled in one place
-        self,
-        redis: Redis,
-        *,
-        registry: Registry,
-        archive: Archive,
-        queues: Queues,
-        competitions: CompetitionStore,
-        bound_bytes: int,
-    ) -> None:
-        self._transitions = Transitions(redis)
-        self._registry = registry
-        self._archive = archive
-        self._queues = queues
-        self._competitions = competitions
-        self._bound = bound_bytes
+    def __init__(self, arena: Arena) -> None:
+        self._transitions = Transitions(arena.redis)
+        self._registry = arena.registry
+        self._archive = arena.archive
+        self._queues = arena.queues
+        self._competitions = CompetitionStore(arena.redis)
+        self._bound = arena.settings.owner_bytes
 
     async def fit(self, owner: str, name: str, digest: str) -> None:
-        """Make room for a folder that has just been stored, or remove it again.
+        """Delete the oldest unneeded versions until the upload fits the owner's quota.
 
-        The oldest versions go first that nothing needs: neither active, being tried, in a match or
-        a competition, nor among the latest `KEPT` of a bot that is not retired.
+        An upload that cannot fit is removed again. Unneeded is what is neither active, being
+        tried, in a match or a competition, nor among the latest `KEPT` of a bot that is not
+        retired.
 
         Args:
             owner: who uploaded it.

@@ -14,17 +14,14 @@ from datetime import timedelta
 from typing import Any, Final
 
 import structlog
-from redis.asyncio import Redis
 
-from arena.archive.archive import Archive
 from arena.bots.placement import place
-from arena.bots.registry import Registry
 from arena.bots.trials import Claim, Trials
+from arena.context import Arena
 from arena.db.retry import UNREACHABLE
 from arena.errors import is_full
 from arena.pipeline.suspension import Follower
 from arena.pipeline.trial import Trial, TrialFailedError, TrialOptions
-from arena.queue.queues import Queues
 from arena.uploads.reasons import OURS
 from referee.match.runner import Referee
 from referee.sandbox.sandbox import Sandbox
@@ -50,7 +47,7 @@ class PipelineOptions:
         renewal: the time between two renewals.
         wait: before a version is tried again when the arena itself failed; twice as long after
             each further time.
-        room: before a version is tried again when a disk was full, however often.
+        full_disk_wait: before a version is tried again when a disk was full, however often.
         grace: how long a stopping process goes on with what it tries.
     """
 
@@ -59,7 +56,7 @@ class PipelineOptions:
     trial: TrialOptions
     renewal: timedelta = timedelta(seconds=10)
     wait: timedelta = timedelta(seconds=5)
-    room: timedelta = timedelta(seconds=10)
+    full_disk_wait: timedelta = timedelta(seconds=10)
     grace: timedelta = timedelta(seconds=20)
 
 
@@ -67,30 +64,18 @@ class Pipeline:
     """Tries versions, suspends faulty ones, and keeps bots on their ladders, until told to stop.
 
     Args:
-        redis: a client made by `arena.db.connection.connect`.
-        registry: the registry.
-        queues: the ladders.
-        archive: where folders come from and go.
+        arena: whose versions it tries.
         sandbox: what bots run in.
         options: how.
     """
 
-    def __init__(  # noqa: PLR0913 -- assembled in one place
-        self,
-        redis: Redis,
-        *,
-        registry: Registry,
-        queues: Queues,
-        archive: Archive,
-        sandbox: Sandbox,
-        options: PipelineOptions,
-    ) -> None:
-        self._trials = Trials(redis)
-        self._registry = registry
-        self._queues = queues
-        self._archive = archive
+    def __init__(self, arena: Arena, *, sandbox: Sandbox, options: PipelineOptions) -> None:
+        self._arena = arena
+        self._trials = Trials(arena.redis)
         self._options = options
-        self._follower = Follower(redis, registry=registry, queues=queues, archive=archive)
+        self._follower = Follower(
+            arena.redis, registry=arena.registry, queues=arena.queues, archive=arena.archive
+        )
         self._referee = Referee(sandbox=sandbox, cores=options.cores, tables=2 * options.slots)
         self._running: set[asyncio.Task[None]] = set()
         self._log: Any = structlog.get_logger()
@@ -130,10 +115,10 @@ class Pipeline:
 
     async def _place_bots(self) -> bool:
         for name in await self._trials.placements():
-            await place(self._registry, self._queues, name)
+            await place(self._arena.registry, self._arena.queues, name)
             await self._trials.placed(name)
             # Once more, for what changed between the two.
-            await place(self._registry, self._queues, name)
+            await place(self._arena.registry, self._arena.queues, name)
         return False
 
     async def _start_trial(self) -> bool:
@@ -144,22 +129,15 @@ class Pipeline:
         )
         if claim is None:
             return False
-        task = asyncio.create_task(self._see_through(claim))
+        task = asyncio.create_task(self._carry(claim))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return True
 
-    async def _see_through(self, claim: Claim) -> None:
+    async def _carry(self, claim: Claim) -> None:
         """Try one version, and keep the claim meanwhile."""
         log = self._log.bind(version=claim.version_id, attempt=claim.attempt)
-        trial = Trial(
-            claim,
-            trials=self._trials,
-            registry=self._registry,
-            archive=self._archive,
-            referee=self._referee,
-            options=self._options.trial,
-        )
+        trial = Trial(self._arena, claim, referee=self._referee, options=self._options.trial)
         work = asyncio.create_task(self._try(trial, claim, log))
         keep = asyncio.create_task(self._keep(claim))
         try:
@@ -198,7 +176,7 @@ class Pipeline:
         # When nobody answers, the claim expires.
         with suppress(*UNREACHABLE):
             if is_full(error):
-                await self._trials.give_back(claim, wait=self._options.room, counts=False)
+                await self._trials.give_back(claim, wait=self._options.full_disk_wait, counts=False)
             elif claim.attempt < ATTEMPTS:
                 await self._trials.give_back(claim, wait=wait, counts=True)
             else:

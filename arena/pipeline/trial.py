@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from arena.bots.registry import BotState, VersionState
 from arena.bots.steps import VersionStep
-from arena.bots.trials import Verdict
+from arena.bots.trials import Trials, Verdict
 from arena.check import CheckOptions, StepState, check_upload, judging, run_build
 from arena.check.judging import Finding
 from arena.check.run import play_valid
@@ -34,10 +34,10 @@ from referee.tasks import see_through
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from arena.archive.archive import Archive
-    from arena.bots.registry import Registry, Version
-    from arena.bots.trials import Claim, Trials
+    from arena.bots.registry import Version
+    from arena.bots.trials import Claim
     from arena.check import CheckReport, Step
+    from arena.context import Arena
     from arena.webhooks.events import Event
     from referee.bot_folder import BotFolder
     from referee.clock import TimeControl
@@ -76,7 +76,7 @@ class TrialOptions:
     Attributes:
         plan: what the validation match of a ruleset, canonical text, is like.
         check: how the steps are run.
-        allows_unsandboxed: whether bots that nobody trusts may run without walls.
+        allows_unsandboxed: whether bots that nobody trusts may run outside the sandbox.
         claim: how long a claim lives from each step on.
     """
 
@@ -90,28 +90,19 @@ class Trial:
     """One version's way from its upload to the ladder.
 
     Args:
+        arena: whose version it is.
         claim: the right to try it.
-        trials: notes how far it has come.
-        registry: the registry.
-        archive: where its folder comes from and goes.
         referee: plays its games.
         options: how.
     """
 
-    def __init__(  # noqa: PLR0913 -- assembled in one place
-        self,
-        claim: Claim,
-        *,
-        trials: Trials,
-        registry: Registry,
-        archive: Archive,
-        referee: Referee,
-        options: TrialOptions,
+    def __init__(
+        self, arena: Arena, claim: Claim, *, referee: Referee, options: TrialOptions
     ) -> None:
         self._claim = claim
-        self._trials = trials
-        self._registry = registry
-        self._archive = archive
+        self._trials = Trials(arena.redis)
+        self._registry = arena.registry
+        self._archive = arena.archive
         self._referee = referee
         self._options = options
         self._steps: list[VersionStep] = []
@@ -125,7 +116,7 @@ class Trial:
             VoidMatchError: this machine is too busy to judge.
             ArenaError: the archive does not answer.
         """
-        self._require_walls()
+        self._require_sandbox()
         version = await self._registry.version(self._claim.version_id)
         folder = await self._built(version)
         if folder is None or not await self._passes_check(folder):
@@ -142,7 +133,7 @@ class Trial:
         self._steps.append(VersionStep(name="trial", ok=False, detail=reason))
         return await self._finish(reason)
 
-    def _require_walls(self) -> None:
+    def _require_sandbox(self) -> None:
         if self._options.allows_unsandboxed:
             return
         try:

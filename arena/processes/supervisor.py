@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import structlog
 
+from arena.backoff import Backoff
 from arena.db.connection import connect
 from arena.db.embedded import EmbeddedServer
 from arena.errors import ArenaError, InputError
@@ -251,14 +252,16 @@ class _Death:
 
     def __init__(self, now: float) -> None:
         self.pause = 0.0
+        self._backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
         self.is_known = False
         self._started = now
         self._due = now
 
     def happened(self, now: float) -> None:
         """Note that it has been found dead."""
-        fresh = now - self._started > HEALTHY or not self.pause
-        self.pause = FIRST_PAUSE if fresh else min(LAST_PAUSE, 2 * self.pause)
+        if now - self._started > HEALTHY:
+            self._backoff.reset()
+        self.pause = self._backoff.pause()
         self._due = now + self.pause
         self.is_known = True
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from arena.db.keys import ladder_key
 from arena.queue.entries import Annulled, LoggedResult
 from arena.queue.retention import whole_log
+from arena.ratings.half_points import board_scores
 from arena.ratings.set_sums import SetSums
 from referee.outcome import ForfeitReason
 
@@ -197,16 +198,3 @@ def _line(each: LadderStrength) -> str:
 def _read(line: bytes) -> LadderStrength:
     known, matches, timeouts = json.loads(line)
     return LadderStrength(None if known is None else Strength(*known), matches, timeouts)
-
-
-def board_scores(result: LoggedResult) -> list[list[float]]:
-    """Return the scores of a match by board, 0 to 1, each of the pairs of entrants in order."""
-    pairs = len(result.pair_scores)
-    if not result.sets:
-        return [[score / 1e6 for score in result.pair_scores]]
-    boards = len(result.sets) // pairs
-    most = 2 * result.games // boards
-    return [
-        [half / most for half in result.sets[at : at + pairs]]
-        for at in range(0, len(result.sets), pairs)
-    ]

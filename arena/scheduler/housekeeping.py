@@ -23,12 +23,10 @@ from arena.version_id import VersionId
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from redis.asyncio import Redis
-
     from arena.archive.archive import Archive
     from arena.bots.registry import Registry, Version
     from arena.config import Settings
-    from arena.queue.queues import Queues
+    from arena.context import Arena
 
 PERIOD: Final = timedelta(minutes=5)
 FORGOTTEN_AFTER: Final = timedelta(days=1)
@@ -39,56 +37,44 @@ _SWEEP_TURN: Final = arena_key("housekeeping-bots")
 _AT_ONCE: Final = 1_000
 
 
-async def keep_house(  # noqa: PLR0913 -- assembled in one place
-    redis: Redis,
-    *,
-    queues: Queues,
-    registry: Registry,
-    archive: Archive,
-    settings: Settings,
-    period: timedelta = PERIOD,
-) -> None:
-    """Look after the bounds until cancelled; of several processes one does it in each period.
+async def run_housekeeping(arena: Arena, *, period: timedelta = PERIOD) -> None:
+    """Archive and remove what is beyond the bounds until cancelled.
+
+    Of several processes one does it in each period.
 
     Args:
-        redis: a client made by `arena.db.connection.connect`.
-        queues: every ladder.
-        registry: the registry of bots.
-        archive: where replays, logs and old results are.
-        settings: the bounds.
+        arena: what is kept within the bounds of its settings.
         period: between two looks.
     """
     log: Any = structlog.get_logger()
     while True:
         try:
-            if await redis.set(_TURN, "1", nx=True, px=period):
-                await tidy(queues, archive, settings)
-            if await redis.set(_SWEEP_TURN, "1", nx=True, px=FORGOTTEN_AFTER):
-                await sweep_bots(registry, archive)
+            if await arena.redis.set(_TURN, "1", nx=True, px=period):
+                await tidy(arena)
+            if await arena.redis.set(_SWEEP_TURN, "1", nx=True, px=FORGOTTEN_AFTER):
+                await sweep_bots(arena)
         except (RedisError, ArenaError, OSError) as error:
             log.warning("housekeeping failed", error=str(error))
         await asyncio.sleep(period.total_seconds() / 2)
 
 
 async def keep_cache(
-    archive: Archive,
+    arena: Arena,
     *,
-    settings: Settings,
     in_use: Callable[[], Collection[str]] = tuple,
     period: timedelta = PERIOD,
 ) -> None:
-    """Look after the bots that this machine has unpacked until cancelled, in each of its processes.
+    """Evict unused bots from this machine's cache until cancelled; each of its processes does.
 
     Args:
-        archive: whose cache it is.
-        settings: the bound.
+        arena: whose cache it is, and the bound.
         in_use: returns the digests of the bots that this process is playing.
         period: between two looks; much less than `arena.archive.bot_cache.SPARED`.
     """
     log: Any = structlog.get_logger()
     while True:
         try:
-            removed = await asyncio.to_thread(trim_cache, archive, settings, in_use())
+            removed = await asyncio.to_thread(trim_cache, arena.archive, arena.settings, in_use())
             if removed:
                 log.info("unpacked bots removed", folders=removed)
         except OSError as error:
@@ -97,15 +83,16 @@ async def keep_cache(
 
 
 def trim_cache(archive: Archive, settings: Settings, in_use: Collection[str]) -> int:
-    """Remove unpacked bots beyond the bound, but none that is in use; return how many; blocks."""
+    """Evict unused bots from the cache; blocking; returns the count."""
     archive.cache.use(in_use)
     bound = settings.cache_bytes
     return archive.cache.prune(keep_bytes=bound) if bound else 0
 
 
-async def tidy(queues: Queues, archive: Archive, settings: Settings) -> None:
+async def tidy(arena: Arena) -> None:
     """Archive results beyond what Redis keeps, and remove the oldest files beyond the bounds."""
     log: Any = structlog.get_logger()
+    queues, archive, settings = arena.queues, arena.archive, arena.settings
     for ruleset in await queues.rulesets():
         moved = await archive_old(queues.ladder(ruleset), archive, keep=settings.log_keep)
         if moved:
@@ -117,21 +104,19 @@ async def tidy(queues: Queues, archive: Archive, settings: Settings) -> None:
                 log.info("files removed", kind=kind, files=removed)
 
 
-async def sweep_bots(
-    registry: Registry, archive: Archive, *, age: timedelta = FORGOTTEN_AFTER
-) -> int:
+async def sweep_bots(arena: Arena, *, age: timedelta = FORGOTTEN_AFTER) -> int:
     """Remove bots' folders that no version needs; return how many.
 
     A process that was killed between a verdict and the removal of a rejected version's folder
     leaves one behind, and so does one that was killed between storing and registering.
 
     Args:
-        registry: the registry.
-        archive: where the folders are.
+        arena: whose registry and archive.
         age: only those that were stored so long ago.
     """
+    archive = arena.archive
     old = await asyncio.to_thread(archive.old_bots, age=age)
-    for version in await _all_versions(registry) if old else ():
+    for version in await _all_versions(arena.registry) if old else ():
         if version.state is not VersionState.REJECTED or version.reason.startswith(OURS):
             old -= {version.digest, version.source}
     # Once more: what was stored again meanwhile is about to be registered.

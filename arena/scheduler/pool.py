@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from arena.bots.registry import BotState
@@ -15,9 +16,8 @@ from arena.scheduler.pairing import Pool
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from redis.asyncio import Redis
-
-    from arena.bots.registry import Bot, Registry
+    from arena.bots.registry import Bot
+    from arena.context import Arena
     from arena.queue.ladder import Ladder
     from arena.queue.strengths import LadderStrengths
 
@@ -33,18 +33,16 @@ class Roster:
     """The registry's bots, followed in slices, so that a large one costs no more at a time.
 
     Args:
-        redis: a client made by `arena.db.connection.connect`.
-        registry: the registry.
-
-    Attributes:
-        changed: the name of every bot, once for each time that it was seen to have changed.
+        arena: whose bots.
     """
 
-    def __init__(self, redis: Redis, registry: Registry) -> None:
-        self.changed: list[str] = []
-        self._redis = redis
-        self._registry = registry
+    def __init__(self, arena: Arena) -> None:
+        self._redis = arena.redis
+        self._registry = arena.registry
         self._bots: dict[str, Bot] = {}
+        # The number of each bot's latest change, in ascending order.
+        self._changes: dict[str, int] = {}
+        self._count = 0
         self._seen: dict[bytes, int] = {}
         self._cursor = 0
         self._loaded = False
@@ -52,6 +50,11 @@ class Roster:
     def get(self, name: str) -> Bot | None:
         """Return a bot as it was last seen."""
         return self._bots.get(name)
+
+    def changes(self, since: int = 0) -> tuple[int, list[str]]:
+        """Return how often a bot has changed up to now, and which did after ``since`` changes."""
+        names = takewhile(lambda name: self._changes[name] > since, reversed(self._changes))
+        return self._count, list(names)[::-1]
 
     async def refresh(self) -> None:
         """Look at the next slice; at all bots the first time."""
@@ -82,7 +85,9 @@ class Roster:
 
     def _note(self, bot: Bot) -> None:
         self._bots[bot.name] = bot
-        self.changed.append(bot.name)
+        self._count += 1
+        self._changes.pop(bot.name, None)
+        self._changes[bot.name] = self._count
 
 
 class LadderPool:
@@ -115,7 +120,7 @@ class LadderPool:
             await self._load()
         else:
             await self._follow()
-        changed, self._noted = self._roster.changed[self._noted :], len(self._roster.changed)
+        self._noted, changed = self._roster.changes(self._noted)
         for name in changed:
             self._enrol(name)
 
@@ -146,8 +151,8 @@ class LadderPool:
         tail = [entry async for entry in self._tail(snapshot.sequence)]
         self._ratings, self._games = dict(snapshot.ratings), dict(snapshot.games)
         self._sequence = snapshot.sequence
-        self._noted = len(self._roster.changed)
-        bots = map(self._roster.get, set(self._roster.changed))
+        self._noted, names = self._roster.changes()
+        bots = map(self._roster.get, names)
         self.pool.fill(self._candidate(bot) for bot in bots if bot and self._plays(bot))
         for entry in tail:
             if isinstance(entry, LoggedResult):

@@ -17,16 +17,16 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
-from redis.exceptions import RedisError
 
+from arena.backoff import Backoff
 from arena.competitions.runner import CompetitionRunner
 from arena.competitions.store import StaleEpochError
 from arena.db.keys import arena_key
-from arena.db.presence import Announcement, Workers
+from arena.db.presence import Announcement, Workers, announced
+from arena.db.retry import UNREACHABLE
 from arena.errors import ArenaError
 from arena.metrics import QUEUE_STATES, Metrics
-from arena.queue.models import Enqueued, MatchSpec, RetryPolicy
-from arena.queue.queues import Queues
+from arena.queue.models import Enqueued, MatchSpec
 from arena.queue.strengths import LadderStrengths
 from arena.scheduler.leadership import Leadership
 from arena.scheduler.pool import LadderPool, Roster
@@ -36,10 +36,7 @@ from referee.tasks import cancel, is_set_within
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redis.asyncio import Redis
-
-    from arena.bots.registry import Registry
-    from arena.queue.retention import ResultsArchive
+    from arena.context import Arena
     from arena.scheduler.pairing import Decision
 
 FLOW: Final = "ladder"
@@ -54,8 +51,6 @@ _NUMBERS: Final = arena_key("ladder-numbers")
 
 _LEASE: Final = timedelta(seconds=10)
 _RENEWAL: Final = 3.0
-_FIRST_PAUSE: Final = 0.1
-_LONGEST_PAUSE: Final = 5.0
 _MEASURE: Final = 2.0
 _REST: Final = 30
 
@@ -109,39 +104,21 @@ class Scheduler:
     """Schedules while it is the active one, until it is told to stop.
 
     Args:
-        redis: a client made by `arena.db.connection.connect`.
-        registry: who may be scheduled.
-        archive: where old results are; None when none were ever archived.
+        arena: whose ladders and competitions are scheduled.
         metrics: what is counted.
         metrics_port: told to whoever asks who is alive.
         options: how it works.
-        policy: when a match is given up.
     """
 
-    def __init__(  # noqa: PLR0913 -- assembled in one place
-        self,
-        redis: Redis,
-        *,
-        registry: Registry,
-        archive: ResultsArchive | None = None,
-        metrics: Metrics,
-        metrics_port: int,
-        options: SchedulerOptions,
-        policy: RetryPolicy | None = None,
+    def __init__(
+        self, arena: Arena, *, metrics: Metrics, metrics_port: int, options: SchedulerOptions
     ) -> None:
-        self._redis = redis
-        self._queues = Queues(redis, policy=policy)
-        self._workers = Workers(redis)
-        self._leadership = Leadership(redis, secrets.token_hex(16))
-        self._roster = Roster(redis, registry)
-        self._archive = archive
-        self._competitions = CompetitionRunner(
-            redis,
-            queues=self._queues,
-            registry=registry,
-            archive=archive,
-            cap=lambda ruleset: options.plan(ruleset).cap,
-        )
+        self._arena = arena
+        self._queues = arena.queues
+        self._workers = Workers(arena.redis)
+        self._leadership = Leadership(arena.redis, secrets.token_hex(16))
+        self._roster = Roster(arena)
+        self._competitions = CompetitionRunner(arena, cap=lambda ruleset: options.plan(ruleset).cap)
         self._metrics = metrics
         self._metrics_port = metrics_port
         self._options = options
@@ -153,29 +130,34 @@ class Scheduler:
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Stand by, schedule when it can, until ``stopping`` is set."""
-        async with asyncio.TaskGroup() as group:
+        announcement = Announcement(
+            name=self._options.name, kind="scheduler", slots=0, metrics_port=self._metrics_port
+        )
+        async with (
+            announced(self._arena.redis, announcement),
+            asyncio.TaskGroup() as group,
+        ):
             upkeep = group.create_task(self._keep_up())
             await self._stand_by_or_lead(stopping)
             await cancel(upkeep)
-        with suppress(RedisError, OSError):
-            await self._leadership.resign()
-            await self._workers.leave(self._options.name)
+            with suppress(*UNREACHABLE):
+                await self._leadership.resign()
         self._log.info("scheduler stopped")
 
     async def _stand_by_or_lead(self, stopping: asyncio.Event) -> None:
-        pause = _FIRST_PAUSE
+        backoff = Backoff(0.1, 5.0)
         while not stopping.is_set():
             try:
                 epoch = await self._leadership.acquire(duration=_LEASE)
-                pause = _FIRST_PAUSE
+                backoff.reset()
                 if epoch is None:
                     await is_set_within(stopping, 1.0)
                 else:
                     await self._lead(epoch, stopping)
-            except (RedisError, OSError) as error:
+            except UNREACHABLE as error:
+                pause = backoff.pause()
                 self._log.warning("redis not reached", error=str(error), pause_seconds=pause)
                 await is_set_within(stopping, pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def _lead(self, epoch: int, stopping: asyncio.Event) -> None:
         """Schedule until the right is lost, Redis does not answer, or it is time to stop."""
@@ -220,7 +202,7 @@ class Scheduler:
         game = parse_ruleset(ruleset)
         if ruleset not in self._pools:
             ladder = self._queues.ladder(ruleset)
-            strengths = LadderStrengths(self._redis, ladder, archive=self._archive)
+            strengths = LadderStrengths(self._arena.redis, ladder, archive=self._arena.archive)
             self._pools[ruleset] = LadderPool(ladder, self._roster, strengths)
         pool = self._pools[ruleset]
         await pool.update()
@@ -280,11 +262,11 @@ class Scheduler:
 
         The ladders were fenced before, so that no other scheduler can still queue it.
         """
-        newest: Any = await self._redis.zrevrange(_NUMBERS, 0, 0, withscores=True)
+        newest: Any = await self._arena.redis.zrevrange(_NUMBERS, 0, 0, withscores=True)
         if not newest:
             return 1
         number = int(newest[0][1])
-        rulesets: Any = await self._redis.zrangebyscore(_NUMBERS, number, number)
+        rulesets: Any = await self._arena.redis.zrangebyscore(_NUMBERS, number, number)
         for ruleset in rulesets:
             if await self._queues.queue(ruleset.decode()).phase(match_id(number)) is not None:
                 return number + 1
@@ -295,7 +277,7 @@ class Scheduler:
         most = self._options.most_matches
         if most is not None and self._number > most:
             return None
-        await self._redis.zadd(_NUMBERS, {ruleset: self._number}, gt=True)
+        await self._arena.redis.zadd(_NUMBERS, {ruleset: self._number}, gt=True)
         return self._number
 
     def _log_match(self, spec: MatchSpec, decision: Decision, seed: bytes, took: float) -> None:
@@ -314,13 +296,9 @@ class Scheduler:
     # Upkeep: whoever stands by sees the queues, too; the active one alone reaps.
 
     async def _keep_up(self) -> None:
-        announcement = Announcement(
-            name=self._options.name, kind="scheduler", slots=0, metrics_port=self._metrics_port
-        )
         due = 0.0
         while True:
             try:
-                await self._workers.announce(announcement)
                 self._slots = await self._workers.slots()
                 await self._roster.refresh()
                 self._rulesets = await self._queues.rulesets()
@@ -332,7 +310,7 @@ class Scheduler:
                         await pool.measure()
                     # Where it takes long, it is done less often.
                     due = time.monotonic() + max(_MEASURE, _REST * (time.monotonic() - begun))
-            except (RedisError, OSError, ArenaError) as error:
+            except (*UNREACHABLE, ArenaError) as error:
                 self._log.warning("upkeep failed", error=str(error))
             await asyncio.sleep(self._options.upkeep.total_seconds())
 

@@ -1,46 +1,47 @@
-"""What a process does when a disk is full: it waits for room, and begins nothing new meanwhile."""
+"""Pause new work and retry writes while the disk is full."""
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from arena.backoff import Backoff
 from arena.errors import NoRoomError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PAUSE: Final = 5.0
-"""Seconds for which nothing new is begun after something found no room."""
+"""Seconds for which nothing new is begun after a write met a full disk."""
 
 _FIRST_PAUSE: Final = 0.5
 _T = TypeVar("_T")
 
 
-class Room:
-    """Whether there is room, as far as one process knows.
+class FullDisk:
+    """Whether the disk is full, as far as one process knows.
 
     Args:
-        found: called when nothing waits for room any more.
+        emptied: called when nothing waits for the disk any more.
     """
 
-    def __init__(self, *, found: Callable[[], None]) -> None:
-        self._found = found
+    def __init__(self, *, emptied: Callable[[], None]) -> None:
+        self._emptied = emptied
         self._waiting = 0
 
     @property
-    def is_short(self) -> bool:
-        """Whether something waits for room: whatever is begun now may end in vain."""
+    def is_full(self) -> bool:
+        """Whether something waits for the disk: whatever is begun now may end in vain."""
         return self._waiting > 0
 
-    def miss(self) -> None:
-        """Note that something found no room and was given back."""
+    def note_full(self) -> None:
+        """Note that a write met a full disk, and that its match was given back."""
         self._waiting += 1
         asyncio.get_running_loop().call_later(PAUSE, self._end)
 
     async def until_stored(self, step: Callable[[], _T], *, log: Any) -> _T:
-        """Repeat a step that blocks until it finds room, with longer and longer pauses.
+        """Repeat a blocking write while the disk is full, with longer and longer pauses.
 
         Args:
             step: stores something; may be done twice.
@@ -51,15 +52,12 @@ class Room:
         except NoRoomError as error:
             log.warning("disk full", detail=str(error))
         with self._waits():
-            pause = _FIRST_PAUSE
+            backoff = Backoff(_FIRST_PAUSE, PAUSE)
             while True:
-                await asyncio.sleep(pause)
-                try:
+                await asyncio.sleep(backoff.pause())
+                with suppress(NoRoomError):
                     stored = await asyncio.to_thread(step)
-                except NoRoomError:
-                    pause = min(2 * pause, PAUSE)
-                else:
-                    log.info("room found")
+                    log.info("disk no longer full")
                     return stored
 
     @contextmanager
@@ -73,4 +71,4 @@ class Room:
     def _end(self) -> None:
         self._waiting -= 1
         if not self._waiting:
-            self._found()
+            self._emptied()

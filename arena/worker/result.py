@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from arena.matches.report import entrant_places, sets_of
 from arena.queue.models import Forfeits, Luck, MatchResult
 from arena.ratings import elo
+from arena.ratings.half_points import half_points
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from referee.games.replay import Replay, ReplayGame
 
 
@@ -34,7 +33,7 @@ def match_result(replay: Replay, *, digest: bytes, seconds: float) -> MatchResul
         digest=digest,
         terminations=Counter(game.termination for game in replay.games),
         forfeits=_forfeits(replay),
-        sets=_half_points(replay),
+        sets=_set_half_points(replay),
         points=_points(replay),
         played=timedelta(seconds=seconds),
         luck=_luck(replay),
@@ -52,17 +51,16 @@ def _forfeits(replay: Replay) -> tuple[Forfeits, ...]:
     )
 
 
-def _half_points(replay: Replay) -> tuple[int, ...]:
+def _set_half_points(replay: Replay) -> tuple[int, ...]:
     entrants = len(replay.entrants)
     return tuple(
-        sum(_half(entrant_places(game, entrants), i, j) for game in games)
-        for _, games in sorted(sets_of(replay).items())
+        sum(half_points(places[i], places[j]) for places in boards)
+        for boards in (
+            [entrant_places(game, entrants) for game in games]
+            for _, games in sorted(sets_of(replay).items())
+        )
         for i, j in combinations(range(entrants), 2)
     )
-
-
-def _half(places: Sequence[int], i: int, j: int) -> int:
-    return 2 * (places[i] < places[j]) + (places[i] == places[j])
 
 
 def _points(replay: Replay) -> tuple[int, ...]:
@@ -82,7 +80,7 @@ def _luck(replay: Replay) -> Luck:
     """Sum up what `Luck` holds."""
     entrants = len(replay.entrants)
     first = [
-        _half(game.outcome.places, 0, seat)
+        half_points(game.outcome.places[0], game.outcome.places[seat])
         for game in replay.games
         if not game.forfeits
         for seat in range(1, len(game.seats))
@@ -105,4 +103,4 @@ def _luck(replay: Replay) -> Luck:
 
 
 def _half_points_of_first(places: list[int]) -> int:
-    return sum(_half(places, 0, other) for other in range(1, len(places)))
+    return sum(half_points(places[0], other) for other in places[1:])

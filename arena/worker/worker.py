@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from arena.db.presence import Announcement, Workers
+from arena.backoff import Backoff
+from arena.db.presence import Announcement, announced
 from arena.db.retry import UNREACHABLE, until_answered
 from arena.errors import ArenaError, is_full
 from arena.metrics import MatchEnd, Metrics
 from arena.processes.lifecycle import is_orphan
-from arena.queue.models import Committed, Lease, Renewed, RetryPolicy
-from arena.queue.queues import Queues
+from arena.queue.models import Committed, Lease, Renewed
 from arena.worker import artifacts as match_files
-from arena.worker.full_disk import Room
+from arena.worker.full_disk import FullDisk
 from arena.worker.leased_match import MatchInPlay
 from arena.worker.result import match_result
 from referee.clock import TimeControl
@@ -40,10 +40,7 @@ from referee.tasks import cancel, is_set_within
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from redis.asyncio import Redis
-
-    from arena.archive.archive import Archive
-    from arena.bots.registry import Registry
+    from arena.context import Arena
     from referee.games.replay import ReplayGame
     from referee.sandbox.sandbox import Sandbox
 
@@ -68,7 +65,7 @@ class WorkerOptions:
         renewal: the time between two renewals.
         silence: without any renewal for so long, a match is dropped; less than ``lease``.
         poll: the longest wait before an empty queue is asked again.
-        allows_unsandboxed: whether bots that nobody trusts may run without walls.
+        allows_unsandboxed: whether bots that nobody trusts may run outside the sandbox.
     """
 
     name: str
@@ -87,55 +84,52 @@ class Worker:
     """Plays matches until it is told to stop.
 
     Args:
-        redis: a client made by `arena.db.connection.connect`.
-        registry: says which folder a version is.
-        archive: where folders come from, and where replays and logs go.
+        arena: whose matches it plays.
         sandbox: what bots run in.
         metrics: what is counted.
         metrics_port: told to whoever asks who is alive.
         options: how it works.
-        policy: when a match is given up.
     """
 
-    def __init__(  # noqa: PLR0913 -- assembled in one place
+    def __init__(
         self,
-        redis: Redis,
+        arena: Arena,
         *,
-        registry: Registry,
-        archive: Archive,
         sandbox: Sandbox,
         metrics: Metrics,
         metrics_port: int,
         options: WorkerOptions,
-        policy: RetryPolicy | None = None,
     ) -> None:
-        self._queues = Queues(redis, policy=policy)
-        self._workers = Workers(redis)
-        self._registry = registry
-        self._archive = archive
+        self._arena = arena
+        self._queues = arena.queues
         self._metrics = metrics
         self._metrics_port = metrics_port
         self._options = options
         self._referee = Referee(sandbox=sandbox, cores=options.cores, tables=options.slots)
         self._matches: dict[MatchInPlay, asyncio.Task[None]] = {}
-        self._room = asyncio.Event()
-        self._disk = Room(found=self._room.set)
+        self._freed = asyncio.Event()
+        self._disk = FullDisk(emptied=self._freed.set)
         self._log: Any = structlog.get_logger().bind(worker=options.name)
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Play matches until ``stopping`` is set and what is being played has been settled."""
         self._referee.monitor.start()
         self._log.info("worker started", slots=self._options.slots, cores=self._options.cores)
-        async with asyncio.TaskGroup() as group:
-            sides = [group.create_task(self._announce()), group.create_task(self._watch())]
+        announcement = Announcement(
+            name=self._options.name,
+            kind="worker",
+            slots=self._options.slots,
+            metrics_port=self._metrics_port,
+        )
+        async with (
+            announced(self._arena.redis, announcement),
+            asyncio.TaskGroup() as group,
+        ):
+            watching = group.create_task(self._watch())
             await self._take_matches(stopping)
             await self._finish()
-            for side in sides:
-                await cancel(side)
+            await cancel(watching)
         self._referee.monitor.stop()
-        with suppress(*UNREACHABLE):
-            async with asyncio.timeout(_RELEASE_LIMIT):
-                await self._workers.leave(self._options.name)
         self._log.info("worker stopped")
 
     def in_use(self) -> set[str]:
@@ -147,18 +141,17 @@ class Worker:
     async def _take_matches(self, stopping: asyncio.Event) -> None:
         """Lease as many matches as fill the slots, and no more."""
         stop = asyncio.create_task(stopping.wait())
-        pause = _FIRST_PAUSE
+        backoff = Backoff(_FIRST_PAUSE, self._options.poll.total_seconds())
         while not stopping.is_set():
-            self._room.clear()
-            if self._busy() >= self._options.slots or self._disk.is_short:
-                await self._first_of(stop, self._room.wait())
+            self._freed.clear()
+            if self._busy() >= self._options.slots or self._disk.is_full:
+                await self._first_of(stop, self._freed.wait())
                 continue
             lease = await self._lease()
             if lease is None:
-                await self._first_of(stop, asyncio.sleep(pause))
-                pause = min(2 * pause, self._options.poll.total_seconds())
+                await self._first_of(stop, asyncio.sleep(backoff.pause()))
             else:
-                pause = _FIRST_PAUSE
+                backoff.reset()
                 self._start(lease)
 
     async def _first_of(self, stop: asyncio.Task[bool], other: Awaitable[object]) -> None:
@@ -184,13 +177,13 @@ class Worker:
     def _start(self, lease: Lease) -> None:
         self._metrics.know_ruleset(lease.spec.ruleset)
         match = MatchInPlay(lease)
-        task = asyncio.create_task(self._see_through(match))
+        task = asyncio.create_task(self._carry(match))
         self._matches[match] = task
         task.add_done_callback(lambda _: self._settled(match))
 
     def _settled(self, match: MatchInPlay) -> None:
         self._matches.pop(match)
-        self._room.set()
+        self._freed.set()
 
     async def _finish(self) -> None:
         """Let what is being played end within the grace, and give the rest back."""
@@ -210,7 +203,7 @@ class Worker:
 
     # One match.
 
-    async def _see_through(self, match: MatchInPlay) -> None:
+    async def _carry(self, match: MatchInPlay) -> None:
         """Play a match, keep its lease meanwhile, and count how it ended."""
         lease = match.lease
         log = self._log.bind(match=lease.match_id, ruleset=lease.spec.ruleset)
@@ -240,14 +233,14 @@ class Worker:
             )
             match.played = True
             match.tables.clear()
-            self._room.set()
+            self._freed.set()
             return await self._commit(match, played, log)
         except VoidMatchError as error:
             reason, sentence, cause = error.reason, str(error), error.__cause__
         except Exception as error:  # noqa: BLE001 -- whatever it is, no bot may pay for it
             if is_full(error):
                 log.warning("disk full", detail=str(error))
-                self._disk.miss()
+                self._disk.note_full()
                 return MatchEnd.RELEASED
             told = isinstance(error, (ArenaError, RefereeError))
             sentence = str(error) if told else f"internal error: {error!r}"
@@ -255,7 +248,7 @@ class Worker:
         self._metrics.void(reason)
         log.error("match voided", reason=reason, detail=sentence, exc_info=cause)
         match.tables.clear()
-        self._room.set()
+        self._freed.set()
         queue = self._queues.queue(match.lease.spec.ruleset)
         with suppress(TimeoutError):
             await until_answered(
@@ -267,11 +260,11 @@ class Worker:
     async def _plan(self, match: MatchInPlay) -> MatchPlan:
         spec = match.lease.spec
         game = parse_ruleset(spec.ruleset)
-        versions = await self._registry.versions(spec.entrants)
+        versions = await self._arena.registry.versions(spec.entrants)
         if not (self._options.allows_unsandboxed or all(each.trusted for each in versions)):
             self._referee.sandbox.require_walls()
         match.digests = tuple(each.digest for each in versions)
-        folders = await asyncio.to_thread(match_files.folders, self._archive, match.digests)
+        folders = await asyncio.to_thread(match_files.folders, self._arena.archive, match.digests)
         return MatchPlan(
             game=game,
             seed=spec.seed,
@@ -289,12 +282,12 @@ class Worker:
         match.tables[game.table] -= 1
         if match.tables[game.table] == 0:
             del match.tables[game.table]
-            self._room.set()
+            self._freed.set()
 
     async def _commit(self, match: MatchInPlay, played: Played, log: Any) -> MatchEnd:
         """Archive, then commit until Redis has answered; the token makes repeats harmless."""
         lease, spec = match.lease, match.lease.spec
-        store = partial(match_files.store, self._archive, spec, played, digests=match.digests)
+        store = partial(match_files.store, self._arena.archive, spec, played, digests=match.digests)
         digest = await self._disk.until_stored(store, log=log)
         result = match_result(played.replay, digest=digest, seconds=played.seconds)
         queue = self._queues.queue(spec.ruleset)
@@ -313,7 +306,7 @@ class Worker:
         is_other = counted is not None and not digest.startswith(counted.digest)
         if is_other or reply.answer is not Committed.STALE:
             await asyncio.to_thread(
-                match_files.remove, self._archive, spec, digest, played.processes
+                match_files.remove, self._arena.archive, spec, digest, played.processes
             )
         if reply.answer is Committed.CANCELLED:
             return MatchEnd.CANCELLED
@@ -356,18 +349,6 @@ class Worker:
             )
 
     # What others see.
-
-    async def _announce(self) -> None:
-        announcement = Announcement(
-            name=self._options.name,
-            kind="worker",
-            slots=self._options.slots,
-            metrics_port=self._metrics_port,
-        )
-        while True:
-            with suppress(*UNREACHABLE):
-                await self._workers.announce(announcement)
-            await asyncio.sleep(3)
 
     async def _watch(self) -> None:
         while True:

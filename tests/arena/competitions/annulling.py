@@ -18,13 +18,7 @@ EIGHT = [f"bot{number}" for number in range(8)]
 
 async def annul(hall: Hall, match: str, *, ruleset: str = "quasenbo") -> bool:
     """Annul a match as an operator does."""
-    return await competition_annulment.annul(
-        match,
-        reason="a test",
-        ladder=hall.queues.ladder(ruleset),
-        archive=None,
-        competitions=hall.competitions,
-    )
+    return await competition_annulment.annul(hall.arena, match, ruleset=ruleset, reason="a test")
 
 
 async def begun(hall: Hall, format_: Format, *, bots: int, **facts: Any) -> None:

@@ -11,7 +11,7 @@ import random
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import combinations
 from pathlib import Path
@@ -24,10 +24,12 @@ from arena.competitions import entry as competition_entry
 from arena.competitions.records import CompetitionRecord, CompetitionRules, CompetitionState
 from arena.competitions.runner import CompetitionRunner
 from arena.competitions.store import CompetitionStore
+from arena.config import Settings
+from arena.context import Arena
 from arena.formats.model import Format, Options
 from arena.queue.models import Lease, Luck, MatchResult, MatchSpec
-from arena.queue.queues import Queues
 from arena.ratings.elo import scores_from_places
+from arena.ratings.half_points import half_points
 from arena.scheduler.leadership import Leadership
 from arena.version_id import bot_of
 from referee.games import parse_ruleset
@@ -76,22 +78,21 @@ class Hall:
     def __init__(self, redis: Redis, *, slots: int = 8) -> None:
         self.redis = redis
         self.slots = slots
-        self.queues = Queues(redis)
         folders = Folders(("quasenbo", "pese-katesh"))
         self.registry = Registry(redis, folders, load=folders.load)
+        settings = Settings(data_dir=Path("nothing-is-written-here"))
+        self.arena = replace(Arena.over(redis, settings), registry=self.registry)
+        self.queues = self.arena.queues
         self.competitions = CompetitionStore(redis)
         self.runner = self.new_runner()
         self.epoch = 0
         self.strengths: dict[str, float] = {}
         self.played: list[MatchSpec] = []
 
-    def new_runner(self, **options: Any) -> CompetitionRunner:
+    def new_runner(self, **parts: Any) -> CompetitionRunner:
         """Return what another scheduler would drive competitions with."""
-        runner = CompetitionRunner(
-            self.redis, queues=self.queues, registry=self.registry, **options
-        )
-        self.runner = runner
-        return runner
+        self.runner = CompetitionRunner(replace(self.arena, **parts))
+        return self.runner
 
     async def lead(self) -> None:
         """Become the active scheduler, with a new epoch."""
@@ -129,12 +130,7 @@ class Hall:
         await self.competitions.create(f"t-{name}", rules, seed=SEED)
         for bot in bots:
             await self.competitions.enter(f"t-{name}", bot, as_operator=True)
-        record, _ = await competition_entry.start(
-            f"t-{name}",
-            competitions=self.competitions,
-            registry=self.registry,
-            queues=self.queues,
-        )
+        record, _ = await competition_entry.start(self.arena, f"t-{name}")
         return record
 
     async def tick(self) -> int:
@@ -191,13 +187,17 @@ def outcome(spec: MatchSpec, strengths: dict[str, float]) -> MatchResult:
     scores = scores_from_places(places)
     text = json.dumps([spec.seed.hex(), spec.entrants, spec.boards])
     pairs = list(combinations(range(len(spec.entrants)), 2))
-    halves = [[sum(_half(game[0], other) for other in game[1:]) for game in b] for b in boards]
+    halves = [
+        [sum(half_points(game[0], other) for other in game[1:]) for game in b] for b in boards
+    ]
     return MatchResult(
         scores=tuple(map(tuple, scores)),
         digest=hashlib.sha256(text.encode()).digest(),
         terminations=Counter({Termination.FINISHED: len(places)}),
         sets=tuple(
-            sum(_half(game[i], game[j]) for game in board) for board in boards for i, j in pairs
+            sum(half_points(game[i], game[j]) for game in board)
+            for board in boards
+            for i, j in pairs
         ),
         luck=Luck(
             first_seat=len(places),
@@ -225,7 +225,3 @@ def _places(
             values.append(strengths[bot_of(version)] + gumbel)
         games.append([sum(other > value for other in values) for value in values])
     return games
-
-
-def _half(place: int, other: int) -> int:
-    return 2 * (place < other) + (place == other)

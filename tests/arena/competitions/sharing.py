@@ -103,8 +103,7 @@ async def share(hall: Hall, rivals: Rivals) -> Shared:
     await hall.create(bots, Format.ROUND_ROBIN, weight=rivals.weight, options=options)
     plan = LadderPlan(boards=1, time_control="5", weight=rivals.ladder_weight)
     scheduler = Scheduler(
-        hall.redis,
-        registry=hall.registry,
+        hall.arena,
         metrics=Metrics(),
         metrics_port=0,
         options=SchedulerOptions(name="s", plan=lambda _: plan),

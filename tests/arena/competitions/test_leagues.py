@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from arena.bots.registry import BotState
-from arena.competitions.entry import create_started
-from arena.competitions.league_entry import found
+from arena.competitions.entry import create_league, create_started
 from arena.competitions.leagues import AT_ONCE, LeagueRules, LeagueStore, next_start
 from arena.competitions.records import CompetitionRules, CompetitionState
 from arena.errors import ArenaError, InputError, PreconditionError
@@ -154,13 +153,7 @@ async def test_a_league_that_is_refused_is_not_created(hall: Hall) -> None:
         founding = rules()
         matches = replace(founding.matches, capacity=capacity)
         with pytest.raises(ArenaError, match=sentence):
-            await found(
-                "l-main",
-                replace(founding, matches=matches),
-                entries,
-                leagues=leagues,
-                registry=hall.registry,
-            )
+            await create_league(hall.arena, "l-main", replace(founding, matches=matches), entries)
         assert await leagues.find("l-main") is None
 
 
@@ -173,9 +166,7 @@ async def test_a_tournament_that_cannot_start_is_not_created(hall: Hall) -> None
         options=Options(boards=1, groups=2),
         time_control="5",
     )
-    create = partial(
-        create_started, competitions=hall.competitions, registry=hall.registry, queues=hall.queues
-    )
+    create = partial(create_started, hall.arena)
     with pytest.raises(InputError, match="cup cannot start: 2 groups of 3 entrants"):
         await create("t-cup", cup, BOTS[:3])
     with pytest.raises(PreconditionError, match="2 entrants at most, not 3"):

@@ -45,7 +45,7 @@ def test_four_at_a_table_play_whist() -> None:
 def test_two_go_up_and_two_down() -> None:
     """The last two of the upper division change places with the first two of the lower."""
     upper, lower = named(18)[:9], named(18)[9:]
-    changed = league.next_divisions([upper, lower], moves=2)
+    changed = league.levelled(league.moved([upper, lower], moves=2))
     assert changed == [
         [*upper[:7], *lower[:2]],
         [*upper[7:], *lower[2:]],
@@ -55,13 +55,13 @@ def test_two_go_up_and_two_down() -> None:
 def test_a_leaver_s_place_goes_to_the_best_below() -> None:
     """When one leaves the upper division, the best of those relegated stays in it."""
     upper, lower = named(18)[:9], named(18)[9:]
-    changed = league.next_divisions([upper, lower], moves=1, leavers={upper[0]})
+    changed = league.levelled(league.moved([upper, lower], moves=1, leavers={upper[0]}))
     assert changed == [[*upper[1:8], lower[0], upper[8]], lower[1:]]
 
 
 def test_newcomers_start_at_the_bottom() -> None:
     """They join the lowest division, which is cut in two when it outgrows sixteen."""
-    changed = league.next_divisions([named(16)], moves=2, newcomers=["new"])
+    changed = league.levelled(league.moved([named(16)], moves=2, newcomers=["new"]))
     assert changed == league.divisions([*named(16), "new"])
     assert changed[-1][-1] == "new"
 
@@ -69,7 +69,7 @@ def test_newcomers_start_at_the_bottom() -> None:
 def test_a_small_bottom_joins_the_division_above() -> None:
     """Too few for a division of their own, they join the one above if it has the room."""
     upper, lower = named(16)[:8], named(16)[8:]
-    changed = league.next_divisions([upper, lower], moves=0, leavers=lower[:3])
+    changed = league.levelled(league.moved([upper, lower], moves=0, leavers=lower[:3]))
     assert changed == [upper + lower[3:]]
 
 
@@ -113,7 +113,9 @@ def test_nobody_is_lost_or_doubled(
     ranked = [entrants[sum(sizes[:at]) : sum(sizes[: at + 1])] for at in range(len(sizes))]
     leavers = {f"e{number:03}" for number in leaving}
     newcomers = [f"n{number}" for number in range(joining)]
-    changed = league.next_divisions(ranked, moves=moves, leavers=leavers, newcomers=newcomers)
+    changed = league.levelled(
+        league.moved(ranked, moves=moves, leavers=leavers, newcomers=newcomers)
+    )
     assert Counter(chain(*changed)) == Counter(set(entrants) - leavers | set(newcomers))
     assert all(len(division) <= league.LARGEST for division in changed)
 
@@ -121,4 +123,4 @@ def test_nobody_is_lost_or_doubled(
 def test_negative_moves_are_refused() -> None:
     """Nobody goes up less than not at all."""
     with pytest.raises(InputError, match="moves"):
-        league.next_divisions([named(8)], moves=-1)
+        league.levelled(league.moved([named(8)], moves=-1))

@@ -18,6 +18,8 @@ from arena.bots.registry import Added, BotState, Registry, Version, VersionState
 from arena.bots.submissions import Submissions
 from arena.bots.trials import Trials
 from arena.check import CheckOptions
+from arena.config import Settings
+from arena.context import Arena
 from arena.pipeline.pipeline import Pipeline, PipelineOptions
 from arena.pipeline.trial import TrialOptions, ValidationPlan
 from arena.queue.queues import Queues
@@ -44,6 +46,7 @@ TRIAL = TrialOptions(
 class Line:
     """What the tests look at, with short ways to say what they do."""
 
+    arena: Arena
     redis: Redis
     registry: Registry
     archive: Archive
@@ -58,10 +61,7 @@ class Line:
     ) -> Pipeline:
         """Return a pipeline that has not been started."""
         pipeline = Pipeline(
-            self.redis,
-            registry=self.registry,
-            queues=self.queues,
-            archive=self.archive,
+            self.arena,
             sandbox=sandbox or PlainSandbox(),
             options=PipelineOptions(
                 slots=slots, cores=2, trial=trial, wait=timedelta(0), grace=timedelta(0),
@@ -128,15 +128,15 @@ class Line:
 @pytest.fixture
 def line(redis: Redis, tmp_path: Path) -> Line:
     """An empty arena."""
-    archive = Archive(str(tmp_path / "archive"), cache=tmp_path / "cache")
-    registry = Registry(redis, archive, load=load_bot_folder)
+    arena = Arena.over(redis, Settings(data_dir=tmp_path))
     (tmp_path / "bots").mkdir()
     return Line(
+        arena=arena,
         redis=redis,
-        registry=registry,
-        archive=archive,
-        queues=Queues(redis),
-        submissions=Submissions(redis, registry, archive, load=load_bot_folder),
+        registry=arena.registry,
+        archive=arena.archive,
+        queues=arena.queues,
+        submissions=Submissions(redis, arena.registry, arena.archive, load=load_bot_folder),
         trials=Trials(redis),
         webhooks=Webhooks(redis),
         top=tmp_path / "bots",

@@ -146,8 +146,8 @@ async def test_folders_of_no_version_are_swept(line: Line) -> None:
         accepted = await line.tried(line.bot())
         waiting = await line.submit(line.bot(name="waiting"))
     orphan = await asyncio.to_thread(line.archive.put_bot, line.bot(name="orphan"))
-    assert await sweep_bots(line.registry, line.archive) == 0
-    assert await sweep_bots(line.registry, line.archive, age=timedelta(seconds=-60)) == 1
+    assert await sweep_bots(line.arena) == 0
+    assert await sweep_bots(line.arena, age=timedelta(seconds=-60)) == 1
     assert not line.archive.has_bot(orphan)
     assert line.archive.has_bot(accepted.digest)
     assert line.archive.has_bot(waiting.version.digest)

@@ -60,9 +60,7 @@ async def test_a_play_that_does_not_count_is_removed(
         assert reply.answer is Committed.COMMITTED
 
     worker = Worker(
-        line.redis,
-        registry=line.registry,
-        archive=LateArchive(tmp_path, intervene),
+        replace(line.arena, archive=LateArchive(tmp_path, intervene)),
         sandbox=PlainSandbox(why="none here"),
         metrics=Metrics(),
         metrics_port=0,

@@ -80,9 +80,7 @@ async def test_a_worker_without_walls_plays_trusted_bots_alone(
     await enqueue(queue, make_spec("m1", "it@1", "other@1", boards=1, time_control="5"))
     stopping = asyncio.Event()
     worker = Worker(
-        line.redis,
-        registry=line.registry,
-        archive=line.archive,
+        line.arena,
         sandbox=PlainSandbox(why="none here"),
         metrics=Metrics(),
         metrics_port=0,

@@ -7,15 +7,13 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from arena.archive.archive import Archive
-from arena.bots.registry import Registry
+from arena.config import Settings
+from arena.context import Arena
 from arena.metrics import Metrics
 from arena.queue.match_queue import MatchQueue
-from arena.queue.models import Lease, Phase, RetryPolicy
-from arena.queue.queues import Queues
+from arena.queue.models import Lease, Phase
 from arena.scheduler.scheduler import LadderPlan, Scheduler, SchedulerOptions
 from arena.worker.worker import Worker, WorkerOptions
-from referee.bot_folder import load_bot_folder
 from referee.sandbox.sandbox import PlainSandbox
 from tests.arena.queue.making import RULESET, enqueue, make_spec, take
 from tests.service_kit import eventually
@@ -27,12 +25,6 @@ pytestmark = pytest.mark.redis
 def metrics() -> Metrics:
     """The metrics of the process that is tested."""
     return Metrics()
-
-
-@pytest.fixture
-def archive(tmp_path: Path) -> Archive:
-    """An empty archive."""
-    return Archive(str(tmp_path / "archive"), cache=tmp_path / "cache")
 
 
 def counted(metrics: Metrics) -> float | None:
@@ -48,13 +40,10 @@ async def expire(queue: MatchQueue, *matches: str) -> None:
     await asyncio.sleep(1.01)
 
 
-def make_worker(redis: Redis, archive: Archive, metrics: Metrics, policy: RetryPolicy) -> Worker:
+def make_worker(arena: Arena, metrics: Metrics) -> Worker:
     """Return a worker that has not begun."""
     return Worker(
-        redis,
-        registry=Registry(redis, archive, load=load_bot_folder),
-        archive=archive,
-        policy=policy,
+        arena,
         sandbox=PlainSandbox(why="none here"),
         metrics=metrics,
         metrics_port=0,
@@ -63,12 +52,11 @@ def make_worker(redis: Redis, archive: Archive, metrics: Metrics, policy: RetryP
 
 
 async def test_a_void_after_an_expiry_is_no_other_expiry(
-    redis: Redis, archive: Archive, metrics: Metrics
+    redis: Redis, tmp_path: Path, metrics: Metrics
 ) -> None:
     """The attempt that an expiry cost stays counted at the match, the expiry counts once."""
-    policy = RetryPolicy(backoff=timedelta(0))
-    worker = make_worker(redis, archive, metrics, policy)
-    queues = Queues(redis, policy=policy)
+    arena = Arena.over(redis, Settings(data_dir=tmp_path, backoff=timedelta(0)))
+    worker, queues = make_worker(arena, metrics), arena.queues
     await queues.open(RULESET)
     queue = queues.queue(RULESET)
     await expire(queue, "m1")
@@ -86,12 +74,11 @@ async def test_a_void_after_an_expiry_is_no_other_expiry(
 
 
 async def test_an_expiry_found_at_a_lease_counts_though_its_match_is_dead(
-    redis: Redis, archive: Archive, metrics: Metrics
+    redis: Redis, tmp_path: Path, metrics: Metrics
 ) -> None:
     """The match never comes round again, and its expiry is counted all the same."""
-    policy = RetryPolicy(attempts=1)
-    worker = make_worker(redis, archive, metrics, policy)
-    queues = Queues(redis, policy=policy)
+    arena = Arena.over(redis, Settings(data_dir=tmp_path, attempts=1))
+    worker, queues = make_worker(arena, metrics), arena.queues
     await queues.open(RULESET)
     await expire(queues.queue(RULESET), "m1")
     assert await worker._lease() is None
@@ -100,15 +87,15 @@ async def test_an_expiry_found_at_a_lease_counts_though_its_match_is_dead(
 
 
 async def test_a_scheduler_counts_what_it_reaps(
-    redis: Redis, archive: Archive, metrics: Metrics
+    redis: Redis, tmp_path: Path, metrics: Metrics
 ) -> None:
     """Matches that wait again count as those that are dead do."""
-    queues = Queues(redis)
+    arena = Arena.over(redis, Settings(data_dir=tmp_path))
+    queues = arena.queues
     await queues.open(RULESET)
     await expire(queues.queue(RULESET), "m1", "m2")
     scheduler = Scheduler(
-        redis,
-        registry=Registry(redis, archive, load=load_bot_folder),
+        arena,
         metrics=metrics,
         metrics_port=0,
         options=SchedulerOptions(

@@ -5,8 +5,9 @@ from redis.asyncio import Redis
 
 from arena.queue import rebuild
 from arena.queue.entries import LoggedResult
-from arena.queue.strengths import LadderStrengths, board_scores, published
+from arena.queue.strengths import LadderStrengths, published
 from arena.ratings.bradley_terry import ScoredSet, fit
+from arena.ratings.half_points import board_scores
 from tests.arena.competitions.hall import Hall
 from tests.arena.queue.making import make_spec
 

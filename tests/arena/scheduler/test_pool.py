@@ -5,13 +5,12 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as LostConnectionError
 
-from arena.archive.archive import Archive
-from arena.bots.registry import BotState, Registry
+from arena.bots.registry import BotState
+from arena.config import Settings
+from arena.context import Arena
 from arena.queue import rebuild
-from arena.queue.queues import Queues
 from arena.queue.strengths import LadderStrengths, published
 from arena.scheduler.pool import LadderPool, Roster
-from referee.bot_folder import load_bot_folder
 from tests.arena.queue.making import play
 from tests.service_kit import make_bot
 
@@ -23,11 +22,9 @@ class Lineup:
 
     def __init__(self, redis: Redis, folder: Path) -> None:
         self.redis = redis
-        self.queues = Queues(redis)
-        self.registry = Registry(
-            redis, Archive(str(folder / "archive"), cache=folder / "cache"), load=load_bot_folder
-        )
-        self.roster = Roster(redis, self.registry)
+        arena = Arena.over(redis, Settings(data_dir=folder))
+        self.queues, self.registry = arena.queues, arena.registry
+        self.roster = Roster(arena)
         self.folder = folder
         self.fresh()
 

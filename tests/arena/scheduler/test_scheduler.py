@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from arena.archive.archive import Archive
-from arena.bots.registry import Registry
+from arena.config import Settings
+from arena.context import Arena
 from arena.db.presence import Announcement, Workers
 from arena.metrics import Metrics
 from arena.queue.models import MatchSpec
 from arena.queue.queues import Queues
 from arena.scheduler.scheduler import LadderPlan, Scheduler, SchedulerOptions
-from referee.bot_folder import load_bot_folder
 from tests.service_kit import eventually, make_bot
 
 pytestmark = pytest.mark.redis
@@ -25,7 +24,7 @@ RULESETS = ("quasenbo", "pese-katesh")
 async def queues(redis: Redis, tmp_path: Path) -> Queues:
     """Two ladders of four bots each, and a worker of three slots that never plays."""
     queues = Queues(redis)
-    registry = make_store(redis, tmp_path)
+    registry = Arena.over(redis, Settings(data_dir=tmp_path)).registry
     await registry.add_owner("house")
     for name in ("ada", "bob", "cid", "dan"):
         await registry.add_folder(
@@ -39,20 +38,13 @@ async def queues(redis: Redis, tmp_path: Path) -> Queues:
     return queues
 
 
-def make_store(redis: Redis, folder: Path) -> Registry:
-    """Return the registry of a test."""
-    archive = Archive(str(folder / "archive"), cache=folder / "cache")
-    return Registry(redis, archive, load=load_bot_folder)
-
-
 @asynccontextmanager
 async def scheduling(
     redis: Redis, folder: Path, *, most_matches: int | None = None
 ) -> AsyncIterator[None]:
     """Run a scheduler."""
     scheduler = Scheduler(
-        redis,
-        registry=make_store(redis, folder),
+        Arena.over(redis, Settings(data_dir=folder)),
         metrics=Metrics(),
         metrics_port=1,
         options=SchedulerOptions(

@@ -19,7 +19,6 @@ import pytest
 from redis.asyncio import Redis
 
 from arena.errors import InputError
-from arena.webhooks.courier import Courier, DeliveryOptions, UndeliveredError, post
 from arena.webhooks.events import MOST_EVENTS, Event, EventKind, competition_event
 from arena.webhooks.outbox import (
     ATTEMPTS,
@@ -30,6 +29,7 @@ from arena.webhooks.outbox import (
     judge_url,
     signature,
 )
+from arena.webhooks.sender import DeliveryOptions, UndeliveredError, WebhookSender, post
 
 pytestmark = pytest.mark.redis
 
@@ -110,9 +110,9 @@ async def deliver(
 
 @asynccontextmanager
 async def running(webhooks: Webhooks, options: DeliveryOptions = OPEN) -> AsyncIterator[None]:
-    """Run a courier meanwhile."""
+    """Run a sender meanwhile."""
     stopping = asyncio.Event()
-    task = asyncio.create_task(Courier(webhooks, options).run(stopping))
+    task = asyncio.create_task(WebhookSender(webhooks, options).run(stopping))
     try:
         yield
     finally:
@@ -203,7 +203,7 @@ async def test_an_event_is_dropped_after_its_last_attempt(redis: Redis) -> None:
 
 
 async def test_a_claim_that_expired_changes_nothing(redis: Redis) -> None:
-    """A courier that was believed dead posted it; so does the next one: at least once."""
+    """A sender that was believed dead posted it; so does the next one: at least once."""
     webhooks = Webhooks(redis)
     await webhooks.set("ada", "https://example.org/")
     await webhooks.post(event())

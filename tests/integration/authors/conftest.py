@@ -118,9 +118,7 @@ class Stack:
             await backend.queues.open(ruleset)
             await backend.queues.ladder(ruleset).enter(added.bot.name)
         worker = Worker(
-            redis,
-            registry=backend.registry,
-            archive=backend.archive,
+            backend.arena,
             sandbox=PlainSandbox(),
             metrics=arena.metrics,
             metrics_port=0,
@@ -133,10 +131,7 @@ class Stack:
             ),
         )
         pipeline = Pipeline(
-            redis,
-            registry=backend.registry,
-            queues=backend.queues,
-            archive=backend.archive,
+            backend.arena,
             sandbox=PlainSandbox(),
             options=PipelineOptions(
                 slots=2,

@@ -161,9 +161,8 @@ class Tournament:
             seeding=Seeding.GIVEN,
         )
         arena, entries = self.arena, bots[: self._case.entrants]
-        shared: dict[str, Any] = {"competitions": self._registry, "registry": arena.registry}
-        await competition_entry.create(self.id, rules, entries, seed=SEED, **shared)
-        await competition_entry.start(self.id, queues=arena.queues, **shared)
+        await competition_entry.create(arena, self.id, rules, entries, seed=SEED)
+        await competition_entry.start(arena, self.id)
 
     async def abandon(self) -> None:
         """Cancel it, unless it is over, so that no other has to wait for it."""

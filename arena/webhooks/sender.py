@@ -16,8 +16,8 @@ from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
 import structlog
-from redis.exceptions import RedisError
 
+from arena.db.retry import UNREACHABLE
 from arena.errors import ArenaError
 from arena.webhooks.outbox import Delivery, Target, Webhooks, is_public, signature
 from referee.tasks import is_set_within
@@ -55,7 +55,7 @@ class DeliveryOptions:
     tls: ssl.SSLContext | None = None
 
 
-class Courier:
+class WebhookSender:
     """Posts events until it is told to stop.
 
     Args:
@@ -75,7 +75,7 @@ class Courier:
         while not stopping.is_set():
             try:
                 found = len(self._posting) < AT_ONCE and await self._start_one()
-            except (RedisError, OSError) as error:
+            except UNREACHABLE as error:
                 self._log.warning("events not reached", error=str(error))
                 found = False
             if not found:
@@ -106,7 +106,7 @@ class Courier:
                     event=delivery.event_id, owner=delivery.owner, attempt=delivery.attempt,
                     error=str(error),
                 )  # fmt: skip
-        with suppress(RedisError, OSError):
+        with suppress(*UNREACHABLE):
             # Unsettled it is posted once more, which receivers can tell by its id.
             await self._webhooks.settle(delivery, is_done=is_done)
 
