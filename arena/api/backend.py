@@ -15,7 +15,6 @@ from arena.owners.quota import BotRoom
 from arena.owners.tokens import Accounts, Scope
 from arena.queue.models import Phase
 from arena.webhooks.outbox import Webhooks
-from referee.bot_folder import load_bot_folder
 from referee.games import parse_ruleset
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ class Backend:
             archive=archive,
             accounts=Accounts(redis),
             limits=Limits(redis, limits),
-            submissions=Submissions(redis, registry, archive, load=load_bot_folder),
+            submissions=Submissions(redis, registry, archive),
             webhooks=Webhooks(
                 redis,
                 allows_http=settings.webhook_http,

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from arena.bots.registry import BotState, VersionState
 from arena.competitions.records import CompetitionState
-from arena.db.transitions import Transitions
+from arena.db.scripts import Scripts
 from arena.errors import LimitError
-from arena.uploads.reasons import REMOVED
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 KEPT: Final = 5
 """The latest accepted versions of a bot, which stay so that it can be rolled back."""
 
-_REASON: Final = f"{REMOVED} submit the same folder again to bring it back"
+_REASON: Final = "its files made room for others: submit the same folder again to bring it back"
 _OVER: Final = {CompetitionState.ENDED, CompetitionState.CANCELLED}
 _SETTLED: Final = {VersionState.ACCEPTED, VersionState.SUSPENDED}
 
@@ -50,7 +49,7 @@ class BotRoom:
         competitions: CompetitionStore,
         bound_bytes: int,
     ) -> None:
-        self._transitions = Transitions(redis)
+        self._scripts = Scripts(redis, "bots")
         self._registry = registry
         self._archive = archive
         self._queues = queues
@@ -109,7 +108,7 @@ class BotRoom:
 
     async def _remove(self, version: Version, freed: set[str]) -> None:
         # From here on nobody can activate it; then its folder is no longer missed.
-        answer = await self._transitions.run("version_remove", version.id, _REASON)
+        answer = await self._scripts.run("remove", version.id, _REASON)
         if answer == b"removed":
             for digest in freed & _digests(version):
                 await asyncio.to_thread(self._archive.remove_bot, digest)

@@ -19,13 +19,13 @@ from redis.asyncio import Redis
 from arena.archive.archive import Archive
 from arena.bots.placement import place
 from arena.bots.registry import Registry
-from arena.bots.trials import Claim, Trials
+from arena.bots.trials import Trials
+from arena.db.claims import Claim
 from arena.db.retry import UNREACHABLE
 from arena.errors import is_full
 from arena.pipeline.suspension import Follower
 from arena.pipeline.trial import Trial, TrialFailedError, TrialOptions
 from arena.queue.queues import Queues
-from arena.uploads.reasons import OURS
 from referee.match.runner import Referee
 from referee.sandbox.sandbox import Sandbox
 from referee.tasks import cancel, is_set_within
@@ -151,7 +151,7 @@ class Pipeline:
 
     async def _see_through(self, claim: Claim) -> None:
         """Try one version, and keep the claim meanwhile."""
-        log = self._log.bind(version=claim.version_id, attempt=claim.attempt)
+        log = self._log.bind(version=claim.id, attempt=claim.attempt)
         trial = Trial(
             claim,
             trials=self._trials,
@@ -181,11 +181,11 @@ class Pipeline:
         """Try a version; the one place where a fault of ours ends."""
         try:
             if claim.attempt > ATTEMPTS:
-                verdict = await trial.give_up(f"{OURS} every process that tried it ended")
+                verdict = await trial.give_up("every process that tried it ended")
             else:
                 verdict = await trial.run()
         except TrialFailedError as error:
-            verdict = await trial.give_up(f"{OURS} {error}")
+            verdict = await trial.give_up(str(error))
         except Exception as error:  # whatever it is, no bot may pay for it
             log.warning("trial failed", error=repr(error), exc_info=error)
             await self._fail(trial, claim, error)
@@ -202,7 +202,7 @@ class Pipeline:
             elif claim.attempt < ATTEMPTS:
                 await self._trials.give_back(claim, wait=wait, counts=True)
             else:
-                await trial.give_up(f"{OURS} {error}")
+                await trial.give_up(str(error))
 
     async def _keep(self, claim: Claim) -> None:
         """Renew a claim; return when it was lost."""

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 from redis.exceptions import RedisError
 
-from arena.bots.registry import VersionState
+from arena.bots.registry import RejectionCause
 from arena.db.keys import arena_key
 from arena.errors import ArenaError
 from arena.queue.retention import archive_old
-from arena.uploads.reasons import OURS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -131,7 +130,7 @@ async def sweep_bots(
     """
     old = await asyncio.to_thread(archive.old_bots, age=age)
     for version in await _all_versions(registry) if old else ():
-        if version.state is not VersionState.REJECTED or version.reason.startswith(OURS):
+        if version.cause in {None, RejectionCause.ARENA}:
             old -= {version.digest, version.source}
     # Once more: what was stored again meanwhile is about to be registered.
     forgotten = old & await asyncio.to_thread(archive.old_bots, age=age) if old else old

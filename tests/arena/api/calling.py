@@ -25,7 +25,6 @@ from arena.owners.tokens import Scope
 from arena.queue.queues import Queues
 from arena.v1 import bots_pb2
 from arena.v1.arena_pb2_grpc import ArenaServiceStub
-from referee.bot_folder import load_bot_folder
 
 _T = TypeVar("_T")
 HOST = "127.0.0.1"
@@ -100,7 +99,7 @@ def make_backend(redis: Redis, folder: Path, **options: Any) -> Backend:
         settings,
         redis=redis,
         queues=Queues(redis),
-        registry=Registry(redis, archive, load=load_bot_folder),
+        registry=Registry(redis, archive),
         archive=archive,
     )
 

@@ -23,7 +23,6 @@ from arena.pipeline.trial import TrialOptions, ValidationPlan
 from arena.queue.queues import Queues
 from arena.uploads import pack_folder
 from arena.webhooks.outbox import Webhooks
-from referee.bot_folder import load_bot_folder
 from referee.clock import TimeControl
 from referee.sandbox.sandbox import PlainSandbox, Sandbox
 from tests.arena.check.making import HONEST, bot_folder
@@ -128,14 +127,14 @@ class Line:
 def line(redis: Redis, tmp_path: Path) -> Line:
     """An empty arena."""
     archive = Archive(str(tmp_path / "archive"), cache=tmp_path / "cache")
-    registry = Registry(redis, archive, load=load_bot_folder)
+    registry = Registry(redis, archive)
     (tmp_path / "bots").mkdir()
     return Line(
         redis=redis,
         registry=registry,
         archive=archive,
         queues=Queues(redis),
-        submissions=Submissions(redis, registry, archive, load=load_bot_folder),
+        submissions=Submissions(redis, registry, archive),
         trials=Trials(redis),
         webhooks=Webhooks(redis),
         top=tmp_path / "bots",

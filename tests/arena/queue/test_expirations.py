@@ -15,7 +15,6 @@ from arena.queue.models import Lease, Phase, RetryPolicy
 from arena.queue.queues import Queues
 from arena.scheduler.scheduler import LadderPlan, Scheduler, SchedulerOptions
 from arena.worker.worker import Worker, WorkerOptions
-from referee.bot_folder import load_bot_folder
 from referee.sandbox.sandbox import PlainSandbox
 from tests.arena.queue.making import RULESET, enqueue, make_spec, take
 from tests.service_kit import eventually
@@ -52,7 +51,7 @@ def make_worker(redis: Redis, archive: Archive, metrics: Metrics, policy: RetryP
     """Return a worker that has not begun."""
     return Worker(
         redis,
-        registry=Registry(redis, archive, load=load_bot_folder),
+        registry=Registry(redis, archive),
         archive=archive,
         policy=policy,
         sandbox=PlainSandbox(why="none here"),
@@ -108,7 +107,7 @@ async def test_a_scheduler_counts_what_it_reaps(
     await expire(queues.queue(RULESET), "m1", "m2")
     scheduler = Scheduler(
         redis,
-        registry=Registry(redis, archive, load=load_bot_folder),
+        registry=Registry(redis, archive),
         metrics=metrics,
         metrics_port=0,
         options=SchedulerOptions(

@@ -11,7 +11,6 @@ from arena.queue import rebuild
 from arena.queue.queues import Queues
 from arena.queue.strengths import LadderStrengths, published
 from arena.scheduler.pool import LadderPool, Roster
-from referee.bot_folder import load_bot_folder
 from tests.arena.queue.making import play
 from tests.service_kit import make_bot
 
@@ -25,7 +24,8 @@ class Lineup:
         self.redis = redis
         self.queues = Queues(redis)
         self.registry = Registry(
-            redis, Archive(str(folder / "archive"), cache=folder / "cache"), load=load_bot_folder
+            redis,
+            Archive(str(folder / "archive"), cache=folder / "cache"),
         )
         self.roster = Roster(redis, self.registry)
         self.folder = folder

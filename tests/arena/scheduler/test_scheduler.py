@@ -13,7 +13,6 @@ from arena.metrics import Metrics
 from arena.queue.models import MatchSpec
 from arena.queue.queues import Queues
 from arena.scheduler.scheduler import LadderPlan, Scheduler, SchedulerOptions
-from referee.bot_folder import load_bot_folder
 from tests.service_kit import eventually, make_bot
 
 pytestmark = pytest.mark.redis
@@ -42,7 +41,7 @@ async def queues(redis: Redis, tmp_path: Path) -> Queues:
 def make_store(redis: Redis, folder: Path) -> Registry:
     """Return the registry of a test."""
     archive = Archive(str(folder / "archive"), cache=folder / "cache")
-    return Registry(redis, archive, load=load_bot_folder)
+    return Registry(redis, archive)
 
 
 @asynccontextmanager
