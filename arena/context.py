@@ -14,7 +14,6 @@ from arena.db.embedded import EmbeddedServer
 from arena.errors import InputError
 from arena.queue.models import RetryPolicy
 from arena.queue.queues import Queues
-from referee.bot_folder import load_bot_folder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -55,7 +54,7 @@ class Arena:
             settings=settings,
             redis=redis,
             queues=Queues(redis, policy=policy),
-            registry=Registry(redis, archive, load=load_bot_folder),
+            registry=Registry(redis, archive),
             archive=archive,
         )
 

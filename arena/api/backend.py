@@ -15,7 +15,6 @@ from arena.owners.quota import OwnerQuota
 from arena.owners.tokens import Accounts, Scope
 from arena.queue.models import Phase
 from arena.webhooks.outbox import Webhooks
-from referee.bot_folder import load_bot_folder
 from referee.games import parse_ruleset
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ class Backend:
             archive=arena.archive,
             accounts=Accounts(redis),
             limits=Limits(redis, limits),
-            submissions=Submissions(redis, arena.registry, arena.archive, load=load_bot_folder),
+            submissions=Submissions(redis, arena.registry, arena.archive),
             webhooks=Webhooks(
                 redis,
                 allows_http=settings.webhook_http,

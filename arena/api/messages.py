@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from arena.bots.registry import BotState, VersionState
+from arena.bots.registry import BotState, RejectionCause, VersionState
 from arena.owners.tokens import Scope, Token
 from arena.queue.models import SCORE, Phase
 from arena.ratings.elo import MICRO
@@ -63,6 +63,13 @@ VERSION_STATES = {
     VersionState.ACCEPTED: bots_pb2.VERSION_STATE_ACCEPTED,
     VersionState.REJECTED: bots_pb2.VERSION_STATE_REJECTED,
     VersionState.SUSPENDED: bots_pb2.VERSION_STATE_SUSPENDED,
+}
+
+REJECTION_CAUSES: Final = {
+    None: bots_pb2.REJECTION_CAUSE_UNSPECIFIED,
+    RejectionCause.BOT: bots_pb2.REJECTION_CAUSE_BOT,
+    RejectionCause.ARENA: bots_pb2.REJECTION_CAUSE_ARENA,
+    RejectionCause.QUOTA: bots_pb2.REJECTION_CAUSE_QUOTA,
 }
 
 
@@ -129,6 +136,7 @@ def version_message(
         state=VERSION_STATES[version.state],
         active=version.id == bot.active_version,
         reason=version.reason,
+        rejection_cause=REJECTION_CAUSES[version.cause],
         command=[word[:_WORD] for word in version.command[:_WORDS]],
         runtime=version.runtime,
         parallel_games=version.parallel_games,

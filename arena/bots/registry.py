@@ -7,22 +7,25 @@ is active. Ratings are on the ladders (`arena.queue.ladder`), files in the archi
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from arena.db.transitions import Transitions
+from arena.archive.archive import Archive
+from arena.db.keys import arena_key
+from arena.db.scripts import Scripts
 from arena.errors import InputError, NotFoundError, PreconditionError
 from arena.version_id import VersionId, bot_of
+from referee.bot_folder import BotFolder, load_bot_folder
 
 BOT_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 OWNER_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
-_BOTS, _VERSIONS, _OWNERS = (f"{{arena}}:{part}" for part in ("bots", "versions", "owners"))
+_BOTS, _VERSIONS, _OWNERS = map(arena_key, ("bots", "versions", "owners"))
 _RUNTIMES: Final = {"python": "python", "python3": "python", "node": "node"}
 
 
@@ -55,6 +58,17 @@ class VersionState(StrEnum):
     """It failed a step and never plays."""
     SUSPENDED = "suspended"
     """It was ended or forfeited too often, and plays no more."""
+
+
+class RejectionCause(StrEnum):
+    """Whose fault a rejection is, and so what becomes of the same folder when it comes again."""
+
+    BOT = "bot"
+    """It failed a step; it stays rejected, unless an operator lets it be tried again."""
+    ARENA = "arena"
+    """The arena could not try it; it is tried anew. Its files are kept."""
+    QUOTA = "quota"
+    """It had been accepted, and its files made room for others; it is tried anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +111,7 @@ class Version:
         rulesets: canonical texts that it plays.
         state: how far it has come.
         reason: one sentence, why it was rejected or suspended.
+        cause: whose fault it is that it was rejected; None when it was not.
         source: digest of the folder before its build; empty when it has had none.
         is_built: whether its build command has been run.
         trusted: whether somebody added it on this side of the walls; no other plays without them.
@@ -111,6 +126,7 @@ class Version:
     rulesets: tuple[str, ...]
     state: VersionState = VersionState.ACCEPTED
     reason: str = ""
+    cause: RejectionCause | None = None
     source: str = ""
     is_built: bool = False
     trusted: bool = True
@@ -131,52 +147,18 @@ class Added:
     is_new: bool
 
 
-class BotFacts(Protocol):
-    """What ``bot.toml`` says; `referee.bot_folder.BotFolder` is one."""
-
-    @property
-    def name(self) -> str:
-        """The bot's name."""
-
-    @property
-    def rulesets(self) -> tuple[str, ...]:
-        """Canonical texts."""
-
-    @property
-    def command(self) -> tuple[str, ...]:
-        """The words of the command."""
-
-    @property
-    def parallel_games(self) -> int:
-        """The most games at once; 0 leaves it to the referee."""
-
-
-class BotArchive(Protocol):
-    """Where the folders go; `arena.archive.archive.Archive` is one."""
-
-    def put_bot(self, folder: Path) -> str:
-        """Store a folder and return its digest; may block."""
-
-    def remove_bot(self, digest: str) -> None:
-        """Remove a folder; may block."""
-
-
 class Registry:
     """The registry.
 
     Args:
         redis: a client whose answers are bytes.
         archive: keeps the folders.
-        load: reads and judges a folder, `referee.bot_folder.load_bot_folder`.
     """
 
-    def __init__(
-        self, redis: Redis, archive: BotArchive, *, load: Callable[[Path], BotFacts]
-    ) -> None:
+    def __init__(self, redis: Redis, archive: Archive) -> None:
         self._redis = redis
         self._archive = archive
-        self._load = load
-        self._transitions = Transitions(redis)
+        self._scripts = Scripts(redis, "bots")
 
     async def add_owner(self, name: str) -> bool:
         """Register an owner; False when the name was known.
@@ -204,7 +186,7 @@ class Registry:
             InputError: the folder is too large, or the owner is unknown.
             PreconditionError: the bot is another owner's, or suspended.
         """
-        facts = await asyncio.to_thread(self._load, folder)
+        facts = await asyncio.to_thread(load_bot_folder, folder)
         if not BOT_NAME.fullmatch(facts.name):
             raise InputError(f"{facts.name!r} is no bot's name; possible: {BOT_NAME.pattern}")
         if not await self._redis.hexists(_OWNERS, owner):
@@ -213,7 +195,7 @@ class Registry:
         now = datetime.now(UTC).isoformat()
         version = version_record(facts, digest=digest, created=now)
         arguments = (facts.name, owner, digest, json.dumps(facts.rulesets), int(house))
-        reply: Any = await self._transitions.run("store_add_version", *arguments, version, now)
+        reply: Any = await self._scripts.run("add_version", *arguments, version, now)
         answer, *rest = _texts(reply)
         if answer == "taken":
             raise PreconditionError(
@@ -312,7 +294,7 @@ class Registry:
     async def _changed(
         self, name: str, *, state: BotState, version: str = "", reason: str = ""
     ) -> Bot:
-        answer: Any = await self._transitions.run("store_change_bot", name, state, version, reason)
+        answer: Any = await self._scripts.run("change_bot", name, state, version, reason)
         if answer == b"no_bot":
             raise NotFoundError(f"there is no bot {name}; `arena bots` lists them")
         if answer == b"suspended":
@@ -329,7 +311,7 @@ class Registry:
 
 
 def version_record(
-    facts: BotFacts, *, digest: str, created: str, state: VersionState = VersionState.ACCEPTED
+    facts: BotFolder, *, digest: str, created: str, state: VersionState = VersionState.ACCEPTED
 ) -> str:
     """Return a version as Redis keeps it, JSON.
 
@@ -384,6 +366,7 @@ def _version(version_id: str, text: str | bytes) -> Version:
         rulesets=tuple(values["rulesets"]),
         state=VersionState(values["state"]),
         reason=values.get("reason", ""),
+        cause=RejectionCause(values["cause"]) if "cause" in values else None,
         source=values.get("source", ""),
         is_built=values.get("built", False),
         trusted=values["trusted"],

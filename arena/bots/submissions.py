@@ -4,38 +4,30 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Protocol
+from typing import Any, BinaryIO, Final
 
 from redis.asyncio import Redis
 
+from arena.archive.archive import Archive
 from arena.bots.registry import (
     BOT_NAME,
     Added,
-    BotArchive,
-    BotFacts,
     Registry,
     VersionState,
     version_record,
 )
 from arena.bots.steps import VersionStep, decode_steps
 from arena.db.keys import arena_key
-from arena.db.transitions import Transitions
+from arena.db.scripts import Scripts
 from arena.errors import InputError, NotFoundError, PreconditionError
 from arena.uploads import UploadRefusedError, unpack_archive
-from arena.uploads.reasons import OURS, REMOVED
+from referee.bot_folder import BotFolder, load_bot_folder
 from referee.sandbox.scratch import Scratch
 
 MOST_RULESETS: Final = 16
 """Rulesets that a submitted bot may declare: it is tried in each."""
 
 _OWNERS, _STEPS = map(arena_key, ("owners", "steps"))
-
-
-class UploadArchive(BotArchive, Protocol):
-    """Where the folders of uploads go; `arena.archive.archive.Archive` is one."""
-
-    def has_bot(self, digest: str) -> bool:
-        """Return whether a folder is stored; may block."""
 
 
 class Submissions:
@@ -45,22 +37,13 @@ class Submissions:
         redis: a client made by `arena.db.connection.connect`.
         registry: the registry.
         archive: keeps the folders.
-        load: reads and judges a folder, `referee.bot_folder.load_bot_folder`.
     """
 
-    def __init__(
-        self,
-        redis: Redis,
-        registry: Registry,
-        archive: UploadArchive,
-        *,
-        load: Callable[[Path], BotFacts],
-    ) -> None:
+    def __init__(self, redis: Redis, registry: Registry, archive: Archive) -> None:
         self._redis = redis
         self._registry = registry
         self._archive = archive
-        self._load = load
-        self._transitions = Transitions(redis)
+        self._scripts = Scripts(redis, "bots")
 
     async def store_upload(
         self,
@@ -106,9 +89,9 @@ class Submissions:
             await asyncio.to_thread(scratch.remove)
         return await self._register(facts, digest, owner=owner, house=house)
 
-    def _load_upload(self, folder: Path) -> BotFacts:
+    def _load_upload(self, folder: Path) -> BotFolder:
         try:
-            facts = self._load(folder)
+            facts = load_bot_folder(folder)
         except ValueError as error:
             # The author knows nothing of the folder that it was unpacked into.
             said = str(error).replace(f"{folder}/", "").replace(f"{folder}", "the archive")
@@ -121,11 +104,11 @@ class Submissions:
             )
         return facts
 
-    async def _register(self, facts: BotFacts, digest: str, *, owner: str, house: bool) -> Added:
+    async def _register(self, facts: BotFolder, digest: str, *, owner: str, house: bool) -> Added:
         now = datetime.now(UTC).isoformat()
         version = version_record(facts, digest=digest, created=now, state=VersionState.UPLOADED)
-        reply: Any = await self._transitions.run(
-            "version_submit", facts.name, owner, digest, int(house), version, now, OURS, REMOVED
+        reply: Any = await self._scripts.run(
+            "submit", facts.name, owner, digest, int(house), version, now
         )
         answer, *rest = [each.decode() for each in reply]
         if answer == "taken":
@@ -153,7 +136,7 @@ class Submissions:
         """
         version = await self._registry.version(version_id)
         is_kept = await asyncio.to_thread(self._archive.has_bot, version.digest)
-        answer: Any = await self._transitions.run("version_recheck", version_id, int(is_kept))
+        answer: Any = await self._scripts.run("recheck", version_id, int(is_kept))
         if answer in {b"none", b"settled"}:
             now = await self._registry.version(version_id)
             raise PreconditionError(

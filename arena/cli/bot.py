@@ -168,7 +168,7 @@ def recheck(
     async def question(arena: Arena) -> bool:
         from arena.bots.submissions import Submissions  # noqa: PLC0415 -- needs the `server` extra
 
-        submissions = Submissions(arena.redis, arena.registry, arena.archive, load=load_bot_folder)
+        submissions = Submissions(arena.redis, arena.registry, arena.archive)
         return await submissions.recheck(version)
 
     waits = ask(question, data_dir=data_dir, redis_url=redis_url)

@@ -11,7 +11,6 @@ from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json, prog
 from arena.cli.remote import Server, calling, kept, moment, until_answered, watched, word
 from arena.errors import InputError
 from arena.uploads import pack_folder
-from arena.uploads.reasons import OURS
 from arena.v1 import bots_pb2
 from referee.bot_folder import load_bot_folder
 
@@ -83,7 +82,7 @@ def submit(
 
 def advise(folder: Path, name: str, version: bots_pb2.Version, *, is_new: bool) -> None:
     """Say what to do about a version that does not play."""
-    if version.reason.startswith(OURS):
+    if version.rejection_cause == bots_pb2.REJECTION_CAUSE_ARENA:
         complain(
             f"that is no fault of the bot: `arena submit {folder}` once more, as it is, and "
             f"{version.id} is tried anew"
@@ -143,7 +142,7 @@ def show_verdict(version: bots_pb2.Version) -> None:
             if version.active
             else f"; `arena bot activate {version.id}` lets it play"
         )
-    elif version.reason.startswith(OURS):
+    elif version.rejection_cause == bots_pb2.REJECTION_CAUSE_ARENA:
         plays = "; submitted again as it is, it is tried anew"
     out.print(f"{version.id} is {state}{because}{plays}", markup=False)
 

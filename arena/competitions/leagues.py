@@ -9,12 +9,13 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from arena.competitions.records import CompetitionRules, CompetitionState
-from arena.competitions.store import StaleEpochError, competition_key
-from arena.db.keys import arena_key
-from arena.db.transitions import Transitions
+from arena.competitions.store import StaleEpochError
+from arena.db.keys import arena_key, competition_key
+from arena.db.scripts import Scripts
 from arena.errors import InputError, NotFoundError, PreconditionError
 from arena.formats.model import Format
 from arena.version_id import bot_of, is_version
@@ -161,8 +162,8 @@ class LeagueStore:
         self._redis = redis
 
     async def _run(self, league: str, name: str, *arguments: str | bytes | int) -> str | None:
-        transitions = Transitions(self._redis, lambda part: competition_key(league, part))
-        answer = await transitions.run(f"competition_{name}", *arguments)
+        scripts = Scripts(self._redis, "competitions", partial(competition_key, league))
+        answer = await scripts.run(name, *arguments)
         return None if answer is None else answer.decode()
 
     async def create(

@@ -1,10 +1,6 @@
 """Competitions in Redis: every change is one atomic step, and may be repeated.
 
-The keys of a competition carry its tag, ``{c:t-cup}:...``: ``meta`` (rules, state, divisions, how
-far the ladder's log is folded in), ``entries`` (who enters, before the start), ``gone`` (who left
-after it), ``results`` (by match of the plan), ``spent`` (ids of matches that count no more),
-``rounds`` (commitments and seeds) and ``holds`` (matches that are being annulled, until when at the
-latest). A set names them all.
+Its keys carry its tag, ``{c:t-cup}:...``, see `arena.db.keys`; a set names them all.
 """
 
 from __future__ import annotations
@@ -12,6 +8,7 @@ from __future__ import annotations
 import json
 import secrets
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from arena.competitions.records import (
@@ -26,8 +23,8 @@ from arena.competitions.records import (
     record_of,
 )
 from arena.competitions.results import CompetitionResult
-from arena.db.keys import arena_key, milliseconds
-from arena.db.transitions import Transitions
+from arena.db.keys import arena_key, competition_key, milliseconds
+from arena.db.scripts import Scripts
 from arena.errors import ArenaError, InputError, NotFoundError, PreconditionError
 from arena.version_id import bot_of
 
@@ -43,11 +40,6 @@ _UNDER_WAY: Final = (CompetitionState.RUNNING, CompetitionState.PAUSED)
 
 class StaleEpochError(ArenaError):
     """Another scheduler has become active."""
-
-
-def competition_key(competition: str, part: str) -> str:
-    """Return the key of a part of a competition or a league."""
-    return f"{{c:{competition}}}:{part}"
 
 
 def checked_name(name: str) -> str:
@@ -70,15 +62,11 @@ class CompetitionStore:
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
-        self._bound: dict[str, Transitions] = {}
 
     async def run(self, competition: str, name: str, *arguments: str | bytes | int) -> str | None:
-        """Run a transition of a competition, ``competition_NAME``; None when there is none."""
-        if competition not in self._bound:
-            self._bound[competition] = Transitions(
-                self._redis, lambda part: competition_key(competition, part)
-            )
-        answer = await self._bound[competition].run(f"competition_{name}", *arguments)
+        """Run a script of a competition or a league; None when there is none of this id."""
+        scripts = Scripts(self._redis, "competitions", partial(competition_key, competition))
+        answer = await scripts.run(name, *arguments)
         return None if answer is None else answer.decode()
 
     # Creating and reading.

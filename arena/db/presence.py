@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from arena.db.keys import arena_key
+from arena.db.keys import arena_key, item_key
 from arena.db.retry import UNREACHABLE
 from referee.tasks import cancel
 
@@ -29,7 +29,7 @@ PERIOD: Final = LIFE / 5
 """The time between two announcements of a process."""
 
 _LEAVING: Final = timedelta(seconds=5)
-_SET: Final = "processes"
+_PROCESSES: Final = arena_key("processes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,27 +64,27 @@ class Workers:
     async def announce(self, announcement: Announcement, *, life: timedelta = LIFE) -> None:
         """Say that a process is alive; to be repeated well within its ``life``."""
         pipe = self._redis.pipeline(transaction=False)
-        pipe.set(_key(announcement.name), json.dumps(asdict(announcement)), px=life)
-        pipe.sadd(arena_key(_SET), announcement.name)
+        pipe.set(item_key(announcement.name, "process"), json.dumps(asdict(announcement)), px=life)
+        pipe.sadd(_PROCESSES, announcement.name)
         await pipe.execute()
 
     async def leave(self, name: str) -> None:
         """Say that a process has ended."""
         pipe = self._redis.pipeline(transaction=False)
-        pipe.delete(_key(name))
-        pipe.srem(arena_key(_SET), name)
+        pipe.delete(item_key(name, "process"))
+        pipe.srem(_PROCESSES, name)
         await pipe.execute()
 
     async def alive(self) -> list[Announcement]:
         """Return the processes that are alive, by name."""
-        members: Any = await self._redis.smembers(arena_key(_SET))
+        members: Any = await self._redis.smembers(_PROCESSES)
         names = sorted(member.decode() for member in members)
         if not names:
             return []
-        texts = await self._redis.mget([_key(name) for name in names])
+        texts = await self._redis.mget([item_key(name, "process") for name in names])
         gone = [name for name, text in zip(names, texts, strict=True) if text is None]
         if gone:
-            await self._redis.srem(arena_key(_SET), *gone)
+            await self._redis.srem(_PROCESSES, *gone)
         return [Announcement(**json.loads(text)) for text in texts if text is not None]
 
     async def slots(self) -> int:
@@ -115,7 +115,3 @@ async def _announce(workers: Workers, announcement: Announcement) -> None:
         with suppress(*UNREACHABLE):
             await workers.announce(announcement)
         await asyncio.sleep(PERIOD.total_seconds())
-
-
-def _key(name: str) -> str:
-    return arena_key(f"process:{name}")

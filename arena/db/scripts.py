@@ -1,65 +1,161 @@
-"""Loads the Lua transitions and runs them by name.
+"""Loads the Lua scripts of a room, writes their first lines from their headers, and runs them.
 
-A script's header names its keys, ``-- KEYS: lease spec state``, in their order; that is the only
-place where they stand. ``-- USES: states reaping`` puts the named files of ``lua/lib`` in front.
+A script ``arena/<room>/lua/<name>.lua`` begins with a sentence, then its header:
+
+- ``-- USES: states``, where it needs any: files of ``arena/db/lua/lib`` that are put in front, each
+  behind those that it uses itself.
+- ``-- KEYS: lease event-counts``: keys, by their names in `arena.db.keys`; the body finds them in
+  the table ``keys``, as ``keys.lease`` and ``keys.event_counts``.
+- ``-- ARGV: match duration:number rated:flag rest...``: arguments, locals of the body; a number, or
+  1 for true and anything else for false; ``...`` gathers what is left in a table. Lines that are
+  indented by two spaces more may tell of units.
+- ``-- Returns: ok | lost``.
 """
 
 import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from redis.asyncio import Redis
 
-from arena.db.keys import ARENA_KEYS, LADDER_KEYS, arena_key, ladder_key
+from arena.db.keys import KEY_NAMES, arena_key
 from arena.ratings import elo
 
 if TYPE_CHECKING:
     from redis.commands.core import AsyncScript
 
-_LUA: Final = files("arena.queue") / "lua"
-_HEADER: Final = re.compile(r"^-- (KEYS|USES): ?(.*)$", re.MULTILINE)
+_HEADER: Final = re.compile(
+    r"-- [^\n]+\n(?:-- USES: (?P<uses>[a-z ]+)\n)?"
+    r"-- KEYS: (?P<keys>[a-z -]+(?:\n--   [a-z -]+)*)\n"
+    r"-- ARGV:(?P<argv>(?: [^\n]+)?)\n(?:--   [^\n]+\n)*"
+    r"-- Returns: [^\n]+\n(?:--   [^\n]+\n)*"
+)
+_ARGUMENT: Final = re.compile(r"(?P<name>[a-z_]+)(?P<type>:number|:flag|)")
+_USES: Final = re.compile(r"^-- USES: (.*)$", re.MULTILINE)
 _ELO_TABLE: Final = "@ELO_TABLE@"
+_REST: Final = "..."
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script as it is sent to the server.
+
+    Attributes:
+        text: the whole Lua text.
+        body: what stands behind the header, as it was written.
+        uses: the libraries that the header names.
+        keys: the names of its keys, in order.
+        arguments: the names of its arguments, in order, without their types.
+        gathers: whether the last argument stands for any number of values.
+    """
+
+    text: str
+    body: str
+    uses: tuple[str, ...]
+    keys: tuple[str, ...]
+    arguments: tuple[str, ...]
+    gathers: bool
+
+    def require_arguments(self, count: int) -> None:
+        """Hold that a call brings the right number of arguments.
+
+        Raises:
+            TypeError: it does not.
+        """
+        named = len(self.arguments) - self.gathers
+        if count < named or (count > named and not self.gathers):
+            raise TypeError(f"{count} arguments for {' '.join(self.arguments)}")
 
 
 @cache
-def source(name: str) -> tuple[str, tuple[str, ...]]:
-    """Return a transition's whole Lua text, libraries in front, and the parts of its keys."""
-    text = (_LUA / f"{name}.lua").read_text()
-    header = dict(_HEADER.findall(text))
-    libraries = map(library, header["USES"].split())
-    return "\n".join([*libraries, text]), tuple(header["KEYS"].split())
+def load(room: str, name: str) -> Script:
+    """Return a script of a room.
+
+    Raises:
+        ValueError: its header is malformed, or names an unknown key.
+    """
+    source = (files("arena") / room / "lua" / f"{name}.lua").read_text()
+    header = _HEADER.match(source)
+    if header is None:
+        raise ValueError(f"{room}/lua/{name}.lua has no header of USES, KEYS, ARGV and Returns")
+    keys, words = header["keys"].replace("\n--", "").split(), header["argv"].split()
+    if unknown := set(keys) - KEY_NAMES:
+        raise ValueError(f"{room}/lua/{name}.lua names unknown keys: {', '.join(sorted(unknown))}")
+    gathers = bool(words) and words[-1].endswith(_REST)
+    if gathers:
+        words[-1] = words[-1].removesuffix(_REST)
+    arguments = [_ARGUMENT.fullmatch(word) for word in words]
+    uses, body = (header["uses"] or "").split(), source[header.end() :]
+    locals_ = [_local(index, each, name) for index, each in enumerate(arguments, start=1)]
+    if gathers:
+        locals_[-1] = _gathered(len(words), words[-1])
+    table = ", ".join(f"{field(key)} = KEYS[{index}]" for index, key in enumerate(keys, start=1))
+    libraries = dict.fromkeys(each for use in uses for each in _closure(use))
+    parts = [*map(library, libraries), f"local keys = {{{table}}}", *locals_, body]
+    names = tuple(each["name"] for each in arguments if each is not None)
+    return Script("\n".join(parts), body, tuple(uses), tuple(keys), names, gathers)
+
+
+def field(key: str) -> str:
+    """Return what a key's name is in the table ``keys``."""
+    return key.replace("-", "_")
 
 
 def library(name: str) -> str:
     """Return the text of a file of ``lua/lib``, with the table of expected scores filled in."""
-    return (_LUA / "lib" / f"{name}.lua").read_text().replace(_ELO_TABLE, elo.lua_table())
+    text = (files("arena.db") / "lua" / "lib" / f"{name}.lua").read_text()
+    return text.replace(_ELO_TABLE, elo.lua_table())
+
+
+def _closure(name: str) -> Iterator[str]:
+    """Yield the libraries that a library needs, then itself."""
+    found = _USES.search(library(name))
+    for each in found[1].split() if found else ():
+        yield from _closure(each)
+    yield name
+
+
+def _local(index: int, argument: re.Match[str] | None, script: str) -> str:
+    if argument is None:
+        raise ValueError(f"argument {index} of {script} is no name, name:number or name:flag")
+    form = {":number": "tonumber(ARGV[{}])", ":flag": "ARGV[{}] == '1'"}
+    value = form.get(argument["type"], "ARGV[{}]").format(index)
+    return f"local {argument['name']} = {value}"
+
+
+def _gathered(index: int, name: str) -> str:
+    return f"local {name} = {{}}\nfor at = {index}, #ARGV do\n  {name}[#{name} + 1] = ARGV[at]\nend"
 
 
 class Scripts:
-    """The transitions of one ladder, or of the arena, bound to a client."""
+    """The scripts of a room, bound to a client and to keys.
 
-    def __init__(self, redis: Redis, keys: dict[str, str]) -> None:
+    Args:
+        redis: a client made by `arena.db.connection.connect`.
+        room: a package of the arena, ``queue``.
+        key: makes a key of its name; by default one that belongs to the whole arena.
+    """
+
+    def __init__(self, redis: Redis, room: str, key: Callable[[str], str] = arena_key) -> None:
         self._redis = redis
-        self._keys = keys
-        self._bound: dict[str, tuple[AsyncScript, list[str]]] = {}
-
-    @classmethod
-    def of(cls, redis: Redis, ruleset: str | None = None) -> Self:
-        """Return the transitions of a ruleset's ladder; without one, those of the arena."""
-        if ruleset is None:
-            return cls(redis, {part: arena_key(part) for part in ARENA_KEYS})
-        return cls(redis, {part: ladder_key(ruleset, part) for part in LADDER_KEYS})
+        self._room = room
+        self._key = key
+        self._bound: dict[str, tuple[Script, AsyncScript, list[str]]] = {}
 
     async def run(self, name: str, *arguments: str | bytes | int) -> Any:
-        """Run a transition and return the server's reply, texts as bytes.
+        """Run a script and return the server's reply, texts as bytes.
 
         Raises:
+            TypeError: a wrong number of arguments.
             redis.exceptions.RedisError: the server does not answer, or the script failed.
         """
         if name not in self._bound:
-            text, parts = source(name)
-            keys = [self._keys[part] for part in parts]
-            self._bound[name] = self._redis.register_script(text), keys
-        script, keys = self._bound[name]
-        return await script(keys=keys, args=arguments)
+            script = load(self._room, name)
+            keys = [self._key(each) for each in script.keys]
+            self._bound[name] = script, self._redis.register_script(script.text), keys
+        script, call, keys = self._bound[name]
+        script.require_arguments(len(arguments))
+        return await call(keys=keys, args=arguments)

@@ -8,12 +8,13 @@ import secrets
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import timedelta
-from importlib.resources import files
+from functools import partial
 from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from arena.db.keys import milliseconds
+from arena.db.keys import item_key, milliseconds
+from arena.db.scripts import Scripts
 from arena.errors import LimitError
 
 HOUR: Final = timedelta(hours=1)
@@ -58,8 +59,6 @@ class Limits:
     def __init__(self, redis: Redis, most: OwnerLimits) -> None:
         self.most = most
         self._redis = redis
-        self._take = redis.register_script((files("arena") / "lua" / "limits_take.lua").read_text())
-        self._hold = redis.register_script((files("arena") / "lua" / "limits_hold.lua").read_text())
 
     async def take_upload(self, owner: str) -> None:
         """Count an upload.
@@ -67,10 +66,9 @@ class Limits:
         Raises:
             LimitError: there were too many within the last hour; it says when to retry.
         """
-        wait: Any = await self._take(
-            keys=[_key("uploads", owner)],
-            args=[self.most.uploads, milliseconds(HOUR), secrets.token_hex(8)],
-        )
+        scripts = Scripts(self._redis, "owners", partial(item_key, owner))
+        use = secrets.token_hex(8)
+        wait: Any = await scripts.run("take_use", self.most.uploads, milliseconds(HOUR), use)
         if wait:
             retry = timedelta(milliseconds=int(wait))
             raise LimitError(
@@ -85,7 +83,7 @@ class Limits:
         """Return how many uploads an owner has made within the last hour."""
         now, _ = await self._redis.time()
         start = (int(now) - HOUR.total_seconds()) * 1000
-        return int(await self._redis.zcount(_key("uploads", owner), f"({start:.0f}", "+inf"))
+        return int(await self._redis.zcount(item_key(owner, "uploads-of"), f"({start:.0f}", "+inf"))
 
     async def hold_bot(self, owner: str, name: str, *, present: Collection[str]) -> None:
         """Hold a place for a bot that is about to be stored; a known one has its place.
@@ -98,11 +96,8 @@ class Limits:
         Raises:
             LimitError: the owner has as many bots as are allowed.
         """
-        answer: Any = await self._hold(
-            keys=[_key("bots", owner)],
-            args=[self.most.bots, milliseconds(_PLACE), name, *present],
-        )
-        if answer == b"full":
+        bound = (self.most.bots, milliseconds(_PLACE))
+        if not await self._hold(item_key(owner, "bots-of"), *bound, name, *present):
             raise LimitError(
                 f"{self.most.bots} bots are allowed; retire one with `arena bot retire`",
                 reason="TOO_MANY_BOTS",
@@ -121,11 +116,8 @@ class Limits:
             LimitError: the owner has as many open challenges as are allowed.
         """
         await self._forget_ended(owner, is_open)
-        answer: Any = await self._hold(
-            keys=[_key("challenges", owner)],
-            args=[self.most.challenges, milliseconds(_CHALLENGE), match],
-        )
-        if answer == b"full":
+        bound = (self.most.challenges, milliseconds(_CHALLENGE))
+        if not await self._hold(item_key(owner, "challenges-of"), *bound, match):
             raise LimitError(
                 f"{self.most.challenges} challenges at once are allowed; wait until one has ended, "
                 "or cancel one",
@@ -136,19 +128,20 @@ class Limits:
 
     async def drop_challenge(self, owner: str, match: str) -> None:
         """Give the place of a challenge back that was not queued."""
-        await self._redis.zrem(_key("challenges", owner), match)
+        await self._redis.zrem(item_key(owner, "challenges-of"), match)
 
     async def challenges(self, owner: str, *, is_open: IsOpen) -> int:
         """Return how many challenges of an owner wait or are being played."""
         await self._forget_ended(owner, is_open)
-        return int(await self._redis.zcard(_key("challenges", owner)))
+        return int(await self._redis.zcard(item_key(owner, "challenges-of")))
 
-    async def has_challenge(self, owner: str, match: str) -> bool:
-        """Return whether a challenge is the owner's and has not been seen to end."""
-        return await self._redis.zscore(_key("challenges", owner), match) is not None
+    async def _hold(self, key: str, *place: str | int) -> bool:
+        """Hold a place among those of a key; False when all are taken."""
+        scripts = Scripts(self._redis, "owners", {"held": key}.__getitem__)
+        return bool(await scripts.run("hold_place", *place) != b"full")
 
     async def _forget_ended(self, owner: str, is_open: IsOpen) -> None:
-        key = _key("challenges", owner)
+        key = item_key(owner, "challenges-of")
         now, _ = await self._redis.time()
         settled = (int(now) - _SETTLING.total_seconds()) * 1000
         rows: Any = await self._redis.zrange(key, 0, -1, withscores=True)
@@ -156,10 +149,6 @@ class Limits:
             opened = await is_open(member.decode())
             if opened is False or (opened is None and since < settled):
                 await self._redis.zrem(key, member)
-
-
-def _key(what: str, owner: str) -> str:
-    return f"{{arena}}:{what}-of:{owner}"
 
 
 def _words(duration: timedelta) -> str:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final
 from arena.bots.registry import BotState, VersionState
 from arena.competitions.records import CompetitionState
 from arena.competitions.store import CompetitionStore
-from arena.db.transitions import Transitions
+from arena.db.scripts import Scripts
 from arena.errors import LimitError
-from arena.uploads.reasons import REMOVED
 
 if TYPE_CHECKING:
     from arena.bots.registry import Bot, Version
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 KEPT: Final = 5
 """The latest accepted versions of a bot, which stay so that it can be rolled back."""
 
-_REASON: Final = f"{REMOVED} submit the same folder again to bring it back"
+_REASON: Final = "its files made room for others: submit the same folder again to bring it back"
 _OVER: Final = {CompetitionState.ENDED, CompetitionState.CANCELLED}
 _SETTLED: Final = {VersionState.ACCEPTED, VersionState.SUSPENDED}
 
@@ -33,7 +32,7 @@ class OwnerQuota:
     """
 
     def __init__(self, arena: Arena) -> None:
-        self._transitions = Transitions(arena.redis)
+        self._scripts = Scripts(arena.redis, "bots")
         self._registry = arena.registry
         self._archive = arena.archive
         self._queues = arena.queues
@@ -93,7 +92,7 @@ class OwnerQuota:
 
     async def _remove(self, version: Version, freed: set[str]) -> None:
         # From here on nobody can activate it; then its folder is no longer missed.
-        answer = await self._transitions.run("version_remove", version.id, _REASON)
+        answer = await self._scripts.run("remove", version.id, _REASON)
         if answer == b"removed":
             for digest in freed & _digests(version):
                 await asyncio.to_thread(self._archive.remove_bot, digest)

@@ -14,13 +14,15 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from importlib.resources import files
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
 
 from redis.asyncio import Redis
 
 from arena.bots.registry import OWNER_NAME
+from arena.db.keys import arena_key, item_key
+from arena.db.scripts import Scripts
 from arena.errors import InputError, LimitError, NotFoundError, UnauthenticatedError
 from arena.files import write_private
 
@@ -39,7 +41,7 @@ _SECRET: Final = re.compile(_MARK + r"[A-Za-z0-9_-]{43}")
 _ID: Final = re.compile(r"tok-[0-9a-f]{16}")
 _KEPT: Final = timedelta(days=30)
 _LONGEST: Final = timedelta(days=3650)
-_TOKENS, _IDS, _OWNERS = (f"{{arena}}:{part}" for part in ("tokens", "token-ids", "owners"))
+_TOKENS, _IDS, _OWNERS = map(arena_key, ("tokens", "token-ids", "owners"))
 
 
 class Scope(StrEnum):
@@ -110,9 +112,6 @@ class Accounts:
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
-        self._add = redis.register_script(
-            (files("arena") / "lua" / "accounts_add_token.lua").read_text()
-        )
 
     async def authenticate(self, secret: str) -> Token:
         """Return the token of a secret.
@@ -175,9 +174,9 @@ class Accounts:
             created_time=now,
             expire_time=None if lifetime is None else now + lifetime,
         )
-        answer: Any = await self._add(
-            keys=[_TOKENS, _IDS, _OWNERS, _own(owner)],
-            args=[_digest(secret), token.id, owner, token.to_json(), MOST_TOKENS],
+        scripts = Scripts(self._redis, "owners", partial(item_key, owner))
+        answer: Any = await scripts.run(
+            "add_token", _digest(secret), token.id, owner, token.to_json(), MOST_TOKENS
         )
         if answer == b"no_owner":
             raise NotFoundError(f"there is no owner {owner}; an admin registers owners")
@@ -293,7 +292,7 @@ def _check(scopes: frozenset[Scope], name: str, lifetime: timedelta | None) -> N
 def _own(owner: str) -> str:
     if not OWNER_NAME.fullmatch(owner):
         raise InputError(f"{owner!r} is no owner's name; possible: {OWNER_NAME.pattern}")
-    return f"{{arena}}:tokens-of:{owner}"
+    return item_key(owner, "tokens-of")
 
 
 def _digest(secret: str) -> str:

@@ -16,13 +16,13 @@ from typing import Any, Final
 import structlog
 
 from arena.bots.placement import place
-from arena.bots.trials import Claim, Trials
+from arena.bots.trials import Trials
 from arena.context import Arena
+from arena.db.claims import Claim
 from arena.db.retry import UNREACHABLE
 from arena.errors import is_full
 from arena.pipeline.suspension import Follower
 from arena.pipeline.trial import Trial, TrialFailedError, TrialOptions
-from arena.uploads.reasons import OURS
 from referee.match.runner import Referee
 from referee.sandbox.sandbox import Sandbox
 from referee.tasks import cancel, is_set_within
@@ -136,7 +136,7 @@ class Pipeline:
 
     async def _carry(self, claim: Claim) -> None:
         """Try one version, and keep the claim meanwhile."""
-        log = self._log.bind(version=claim.version_id, attempt=claim.attempt)
+        log = self._log.bind(version=claim.id, attempt=claim.attempt)
         trial = Trial(self._arena, claim, referee=self._referee, options=self._options.trial)
         work = asyncio.create_task(self._try(trial, claim, log))
         keep = asyncio.create_task(self._keep(claim))
@@ -159,11 +159,11 @@ class Pipeline:
         """Try a version; the one place where a fault of ours ends."""
         try:
             if claim.attempt > ATTEMPTS:
-                verdict = await trial.give_up(f"{OURS} every process that tried it ended")
+                verdict = await trial.give_up("every process that tried it ended")
             else:
                 verdict = await trial.run()
         except TrialFailedError as error:
-            verdict = await trial.give_up(f"{OURS} {error}")
+            verdict = await trial.give_up(str(error))
         except Exception as error:  # whatever it is, no bot may pay for it
             log.warning("trial failed", error=repr(error), exc_info=error)
             await self._fail(trial, claim, error)
@@ -180,7 +180,7 @@ class Pipeline:
             elif claim.attempt < ATTEMPTS:
                 await self._trials.give_back(claim, wait=wait, counts=True)
             else:
-                await trial.give_up(f"{OURS} {error}")
+                await trial.give_up(str(error))
 
     async def _keep(self, claim: Claim) -> None:
         """Renew a claim; return when it was lost."""

@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 from arena.archive.archive import Archive
 from arena.bots.registry import Registry
 from arena.db.keys import arena_key
-from arena.db.transitions import Transitions
+from arena.db.scripts import Scripts
 from arena.errors import ArenaError, NotFoundError
 from arena.matches import replay_file as replay_files
 from arena.queue.entries import LogEntry, LoggedResult
@@ -95,7 +95,7 @@ class Follower:
         self._registry = registry
         self._queues = queues
         self._archive = archive
-        self._transitions = Transitions(redis)
+        self._scripts = Scripts(redis, "pipeline")
         self._owners: dict[str, str] = {}
 
     async def follow(self) -> list[str]:
@@ -133,22 +133,22 @@ class Follower:
 
     async def _note(self, ruleset: str, result: LogEntry) -> list[str]:
         if not isinstance(result, LoggedResult):
-            await self._transitions.run("result_note", ruleset, result.sequence, 0, 0, 0, 0)
+            await self._scripts.run("note_result", ruleset, result.sequence, 0, 0, 0)
             return []
         entrants: list[str | int] = []
         for entrant, version in enumerate(result.entrants):
             entrants += await self._facts(ruleset, result, entrant, version)
-        suspended: Any = await self._transitions.run(
-            "result_note",
+        suspended: Any = await self._scripts.run(
+            "note_result",
             *(ruleset, result.sequence, LIMIT, MOST_EVENTS, int(result.rated)),
-            *(len(result.entrants), *entrants),
+            *entrants,
         )
         return [each.decode() for each in suspended or ()]
 
     async def _facts(
         self, ruleset: str, result: LoggedResult, entrant: int, version: str
     ) -> list[str | int]:
-        """Return what the transition has to know of an entrant."""
+        """Return what the script has to know of an entrant."""
         owner = await self._owner(bot_of(version))
         reasons = {each.reason: each.games for each in result.forfeits if each.entrant == entrant}
         is_faulty = bool(reasons) and await self._is_faulty(ruleset, result, entrant, reasons)

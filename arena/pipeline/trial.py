@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from arena.bots.registry import BotState, VersionState
+from arena.bots.registry import BotState, RejectionCause, VersionState
 from arena.bots.steps import VersionStep
 from arena.bots.trials import Trials, Verdict
 from arena.check import CheckOptions, StepState, check_upload, judging, run_build
@@ -21,7 +21,7 @@ from arena.check.judging import Finding
 from arena.check.run import play_valid
 from arena.errors import ArenaError, InputError
 from arena.sample_bots import shipped_bot
-from arena.uploads.reasons import OURS
+from arena.version_id import bot_of
 from arena.webhooks.events import verdict_event
 from referee.bot_folder import load_bot_folder
 from referee.errors import SandboxUnavailableError
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from arena.bots.registry import Version
-    from arena.bots.trials import Claim
     from arena.check import CheckReport, Step
     from arena.context import Arena
+    from arena.db.claims import Claim
     from arena.webhooks.events import Event
     from referee.bot_folder import BotFolder
     from referee.clock import TimeControl
@@ -117,7 +117,7 @@ class Trial:
             ArenaError: the archive does not answer.
         """
         self._require_sandbox()
-        version = await self._registry.version(self._claim.version_id)
+        version = await self._registry.version(self._claim.id)
         folder = await self._built(version)
         if folder is None or not await self._passes_check(folder):
             return await self._finish()
@@ -130,8 +130,9 @@ class Trial:
 
     async def give_up(self, reason: str) -> Verdict:
         """Reject the version for a fault of ours."""
+        reason = f"the arena failed: {reason}"
         self._steps.append(VersionStep(name="trial", ok=False, detail=reason))
-        return await self._finish(reason)
+        return await self._finish(RejectionCause.ARENA, reason)
 
     def _require_sandbox(self) -> None:
         if self._options.allows_unsandboxed:
@@ -213,7 +214,7 @@ class Trial:
 
     async def _opponents(self, game: Game) -> list[BotFolder]:
         """Return house bots of a ladder, filled up with sample bots."""
-        own = self._claim.version_id.bot
+        own = bot_of(self._claim.id)
         house = [
             bot.active_version
             for bot in await self._registry.bots(ruleset=game.ruleset)
@@ -252,7 +253,7 @@ class Trial:
 
     async def _renew(self, *, state: VersionState | None = None, digest: str = "") -> None:
         # That a claim was lost, its keeper finds out, and cancels this.
-        await self._trials.renew(
+        await self._trials.note(
             self._claim,
             duration=self._options.claim,
             state=state,
@@ -260,21 +261,21 @@ class Trial:
             steps=self._steps,
         )
 
-    async def _finish(self, reason: str = "") -> Verdict:
+    async def _finish(self, cause: RejectionCause | None = None, reason: str = "") -> Verdict:
         """Accept the version if it passed every step, else reject it."""
         failed = next((step for step in self._steps if not step.ok), None)
-        if failed is not None and not reason:
-            reason = f"{failed.name}: {failed.detail}"
+        if failed is not None and cause is None:
+            cause, reason = RejectionCause.BOT, f"{failed.name}: {failed.detail}"
         reason = reason[:REASON_CHARACTERS]
-        bot = await self._registry.bot(self._claim.version_id.bot)
-        event = verdict_event(version=self._claim.version_id, owner=bot.owner, reason=reason)
-        return await see_through(self._settle(reason, event))
+        bot = await self._registry.bot(bot_of(self._claim.id))
+        event = verdict_event(version=self._claim.id, owner=bot.owner, reason=reason)
+        return await see_through(self._settle(cause, reason, event))
 
-    async def _settle(self, reason: str, event: Event) -> Verdict:
+    async def _settle(self, cause: RejectionCause | None, reason: str, event: Event) -> Verdict:
         verdict = await self._trials.finish(
-            self._claim, reason=reason, steps=self._steps, event=event
+            self._claim, cause=cause, reason=reason, steps=self._steps, event=event
         )
-        if verdict is Verdict.REJECTED and not reason.startswith(OURS):
+        if verdict is Verdict.REJECTED and cause is not RejectionCause.ARENA:
             for digest in self._digests:
                 await asyncio.to_thread(self._archive.remove_bot, digest)
         return verdict

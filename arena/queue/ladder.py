@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from redis.asyncio import Redis
@@ -70,7 +71,7 @@ class Ladder:
     def __init__(self, redis: Redis, ruleset: str) -> None:
         self.ruleset = ruleset
         self._redis = redis
-        self._scripts = Scripts.of(redis, ruleset)
+        self._scripts = Scripts(redis, "queue", partial(ladder_key, ruleset))
 
     def _key(self, part: str) -> str:
         return ladder_key(self.ruleset, part)

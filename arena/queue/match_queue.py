@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from redis.asyncio import Redis
 
@@ -45,7 +46,7 @@ class MatchQueue:
     def __init__(self, redis: Redis, ruleset: str, *, policy: RetryPolicy | None = None) -> None:
         self.ruleset = ruleset
         self._redis = redis
-        self._scripts = Scripts.of(redis, ruleset)
+        self._scripts = Scripts(redis, "queue", partial(ladder_key, ruleset))
         self._policy = policy or RetryPolicy()
 
     def _key(self, part: str) -> str:
@@ -106,7 +107,9 @@ class MatchQueue:
         if len(token) != 32:
             raise InputError("a token is 32 hex digits, secrets.token_hex(16)")
         unrenewed, *reply = await self._scripts.run(
-            "lease", token, milliseconds(duration), worker, *self._retry_arguments()
+            "lease",
+            *(token, milliseconds(duration), worker),
+            *(self._policy.attempts, milliseconds(self._policy.backoff)),
         )
         if unrenewed and expired is not None:
             expired(int(unrenewed))
@@ -139,7 +142,9 @@ class MatchQueue:
         It waits for a back-off; the last void of the policy makes it dead. Not an attempt.
         """
         answer = await self._scripts.run(
-            "void", lease.match_id, lease.token, reason, *self._retry_arguments()
+            "void",
+            *(lease.match_id, lease.token, reason),
+            *(self._policy.voids, milliseconds(self._policy.backoff)),
         )
         return Returned(answer.decode())
 
@@ -172,7 +177,9 @@ class MatchQueue:
 
     async def reap(self) -> Reaped:
         """Put expired leases back, or declare their matches dead, and wake what is due."""
-        requeued, dead, expired = await self._scripts.run("reap", *self._retry_arguments())
+        requeued, dead, expired = await self._scripts.run(
+            "reap", self._policy.attempts, milliseconds(self._policy.backoff)
+        )
         return Reaped(tuple(_texts(requeued)), tuple(_texts(dead)), int(expired))
 
     async def cancel(self, match_id: str) -> bool:
@@ -273,10 +280,6 @@ class MatchQueue:
     async def oldest_seconds(self) -> float:
         """Return how long the match that is leased next has waited; 0 when none is ready."""
         return float(await self._scripts.run("oldest")) / 1000
-
-    def _retry_arguments(self) -> tuple[int, int, int]:
-        policy = self._policy
-        return policy.attempts, policy.voids, milliseconds(policy.backoff)
 
 
 def _texts(values: list[bytes]) -> list[str]:

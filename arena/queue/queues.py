@@ -29,7 +29,7 @@ class Queues:
 
     def __init__(self, redis: Redis, *, policy: RetryPolicy | None = None) -> None:
         self._redis = redis
-        self._scripts = Scripts.of(redis)
+        self._scripts = Scripts(redis, "queue")
         self.policy = policy
         self._queues: dict[str, MatchQueue] = {}
         self._ladders: dict[str, Ladder] = {}

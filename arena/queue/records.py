@@ -5,7 +5,6 @@ A log entry has one field, `FIELD`. Its first byte is the kind:
 - ``R``, a result: digest (8 bytes), seconds since 1970 (u32), microseconds (u24), number n of
   changes (u8), n changes (i32, micro-Elo), all big-endian and written by ``commit.lua``; then the
   body, which only this module reads and writes;
-- ``r``, likewise without the microseconds: an older result;
 - ``e``, an entry: seconds (u32), the bot's name;
 - ``a``, an annulment: seconds (u32), the target's sequence (u32), match id, a NUL, the reason.
 
@@ -69,7 +68,7 @@ def encode_body(spec: MatchSpec, result: MatchResult) -> bytes:
 def decode(sequence: int, record: bytes) -> LogEntry:
     """Return the log entry that a record holds."""
     kind = record[:1]
-    if kind in {b"R", b"r"}:
+    if kind == b"R":
         return decode_result(sequence, record)
     seconds = int.from_bytes(record[1:5], "big")
     if kind == b"e":
@@ -80,13 +79,11 @@ def decode(sequence: int, record: bytes) -> LogEntry:
 
 
 def decode_result(sequence: int, record: bytes) -> LoggedResult:
-    """Return the result that a record of kind ``R`` or ``r`` holds."""
-    place = 1 + DIGEST_BYTES + 4
-    seconds = int.from_bytes(record[place - 4 : place], "big")
-    fraction = 3 if record[:1] == b"R" else 0
-    microseconds = int.from_bytes(record[place : place + fraction], "big")
-    count = record[place + fraction]
-    start = place + fraction + 1
+    """Return the result that a record of kind ``R`` holds."""
+    place = 1 + DIGEST_BYTES
+    seconds = int.from_bytes(record[place : place + 4], "big")
+    microseconds = int.from_bytes(record[place + 4 : place + 7], "big")
+    count, start = record[place + 7], place + 8
     reader = _Reader(record, start + 4 * count)
     flags = reader.byte()
     entrants = reader.byte()

@@ -36,7 +36,6 @@ MOST_TABLES: Final = 20_000
 """Tables beyond which sums are not kept in Redis: the next scheduler reads the log again."""
 
 _HALF_WIDTH: Final = NormalDist().inv_cdf(0.975)
-_COLUMN, _SUMS = "strengths", "strength-sums"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +151,7 @@ class LadderStrengths:
     async def publish(self, column: dict[str, LadderStrength]) -> None:
         """Put the column, and the sums that it was made of, beside the ladder."""
         pipe = self._redis.pipeline(transaction=True)
-        key = ladder_key(self._ladder.ruleset, _COLUMN)
+        key = ladder_key(self._ladder.ruleset, "strengths")
         pipe.delete(key)
         if column:
             pipe.hset(key, mapping={bot: _line(each) for bot, each in column.items()})
@@ -164,11 +163,11 @@ class LadderStrengths:
                 "sums": list(self._sums.document()),
             }
             packed = zlib.compress(json.dumps(document, separators=(",", ":")).encode(), 1)
-            pipe.set(ladder_key(self._ladder.ruleset, _SUMS), packed)
+            pipe.set(ladder_key(self._ladder.ruleset, "strength-sums"), packed)
         await pipe.execute()
 
     async def _load(self) -> None:
-        packed: Any = await self._redis.get(ladder_key(self._ladder.ruleset, _SUMS))
+        packed: Any = await self._redis.get(ladder_key(self._ladder.ruleset, "strength-sums"))
         if packed is None:
             return
         document = json.loads(zlib.decompress(packed))
@@ -184,7 +183,7 @@ async def published(redis: Redis, ruleset: str, bots: Sequence[str]) -> dict[str
     """Return the lines of bots as they were last published; bots without one are left out."""
     if not bots:
         return {}
-    lines: Any = await redis.hmget(ladder_key(ruleset, _COLUMN), list(bots))
+    lines: Any = await redis.hmget(ladder_key(ruleset, "strengths"), list(bots))
     pairs = zip(bots, lines, strict=True)
     return {bot: _read(line) for bot, line in pairs if line is not None}
 

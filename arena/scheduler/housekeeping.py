@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 from redis.exceptions import RedisError
 
-from arena.bots.registry import VersionState
+from arena.bots.registry import RejectionCause
 from arena.db.keys import arena_key
 from arena.errors import ArenaError
 from arena.queue.retention import archive_old
-from arena.uploads.reasons import OURS
 from arena.version_id import VersionId
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ async def sweep_bots(arena: Arena, *, age: timedelta = FORGOTTEN_AFTER) -> int:
     archive = arena.archive
     old = await asyncio.to_thread(archive.old_bots, age=age)
     for version in await _all_versions(arena.registry) if old else ():
-        if version.state is not VersionState.REJECTED or version.reason.startswith(OURS):
+        if version.cause in {None, RejectionCause.ARENA}:
             old -= {version.digest, version.source}
     # Once more: what was stored again meanwhile is about to be registered.
     forgotten = old & await asyncio.to_thread(archive.old_bots, age=age) if old else old

@@ -20,7 +20,7 @@ class Leadership:
     """
 
     def __init__(self, redis: Redis, holder: str) -> None:
-        self._scripts = Scripts.of(redis)
+        self._scripts = Scripts(redis, "scheduler")
         self._holder = holder
 
     async def acquire(self, *, duration: timedelta) -> int | None:

@@ -97,6 +97,34 @@ VERSION_STATE_SUSPENDED: VersionState.ValueType  # 7
 """It was ended or forfeited too often and plays no more."""
 Global___VersionState: _TypeAlias = VersionState  # noqa: Y015
 
+class _RejectionCause:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _RejectionCauseEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RejectionCause.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    REJECTION_CAUSE_UNSPECIFIED: _RejectionCause.ValueType  # 0
+    """It is not rejected."""
+    REJECTION_CAUSE_BOT: _RejectionCause.ValueType  # 1
+    """Its own: it failed a step, and the same folder is not tried again by itself."""
+    REJECTION_CAUSE_ARENA: _RejectionCause.ValueType  # 2
+    """The arena's, which could not try it; the same folder, submitted again, is tried anew."""
+    REJECTION_CAUSE_QUOTA: _RejectionCause.ValueType  # 3
+    """Nobody's: its files made room for others; the same folder, submitted again, is tried anew."""
+
+class RejectionCause(_RejectionCause, metaclass=_RejectionCauseEnumTypeWrapper):
+    """Whose fault the rejection of a version is."""
+
+REJECTION_CAUSE_UNSPECIFIED: RejectionCause.ValueType  # 0
+"""It is not rejected."""
+REJECTION_CAUSE_BOT: RejectionCause.ValueType  # 1
+"""Its own: it failed a step, and the same folder is not tried again by itself."""
+REJECTION_CAUSE_ARENA: RejectionCause.ValueType  # 2
+"""The arena's, which could not try it; the same folder, submitted again, is tried anew."""
+REJECTION_CAUSE_QUOTA: RejectionCause.ValueType  # 3
+"""Nobody's: its files made room for others; the same folder, submitted again, is tried anew."""
+Global___RejectionCause: _TypeAlias = RejectionCause  # noqa: Y015
+
 @_typing.final
 class Bot(_message.Message):
     """A registered program."""
@@ -176,6 +204,7 @@ class Version(_message.Message):
     RULESETS_FIELD_NUMBER: _builtins.int
     STEPS_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
+    REJECTION_CAUSE_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """For example `greedy@3`."""
     digest: _builtins.str
@@ -190,6 +219,8 @@ class Version(_message.Message):
     """What runs it: `python`, `node` or `other`."""
     parallel_games: _builtins.int
     """The most games it plays at once; 0 leaves it to the referee."""
+    rejection_cause: Global___RejectionCause.ValueType
+    """Whose fault it is that it was rejected."""
     @_builtins.property
     def command(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The words of its command."""
@@ -220,10 +251,11 @@ class Version(_message.Message):
         rulesets: _abc.Iterable[_builtins.str] | None = ...,
         steps: _abc.Iterable[Global___Step] | None = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
+        rejection_cause: Global___RejectionCause.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["active", b"active", "command", b"command", "create_time", b"create_time", "digest", b"digest", "id", b"id", "parallel_games", b"parallel_games", "reason", b"reason", "rulesets", b"rulesets", "runtime", b"runtime", "state", b"state", "steps", b"steps"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["active", b"active", "command", b"command", "create_time", b"create_time", "digest", b"digest", "id", b"id", "parallel_games", b"parallel_games", "reason", b"reason", "rejection_cause", b"rejection_cause", "rulesets", b"rulesets", "runtime", b"runtime", "state", b"state", "steps", b"steps"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

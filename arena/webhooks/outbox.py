@@ -19,8 +19,9 @@ from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
 
-from arena.db.keys import arena_key, milliseconds
-from arena.db.transitions import Transitions
+from arena.db.claims import Claim, Claims
+from arena.db.keys import arena_key
+from arena.db.scripts import Scripts
 from arena.errors import InputError
 from arena.webhooks.events import MOST_EVENTS, Event
 
@@ -32,7 +33,7 @@ _FIRST_WAIT: Final = timedelta(seconds=10)
 _MOMENT: Final = timedelta(seconds=2)
 _LAST_WAIT: Final = timedelta(hours=8)
 _URL: Final = re.compile(r"https?://[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]+")
-_WEBHOOKS, _EVENTS = map(arena_key, ("webhooks", "events"))
+_WEBHOOKS, _BODIES = map(arena_key, ("webhooks", "event-bodies"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +54,13 @@ class Delivery:
     """An event that is to be posted now.
 
     Attributes:
-        event_id: its id.
-        token: fences the claim.
-        attempt: 1 for the first.
+        claim: on the event's id.
         owner: whose it is.
         body: what is posted.
         target: where to; None when the owner has no webhook any more.
     """
 
-    event_id: str
-    token: str
-    attempt: int
+    claim: Claim
     owner: str
     body: str
     target: Target | None
@@ -84,7 +81,8 @@ class Webhooks:
         self._redis = redis
         self._allows_http = allows_http
         self._allows_private = allows_private
-        self._transitions = Transitions(redis)
+        self._scripts = Scripts(redis, "webhooks")
+        self._claims = Claims(redis, due="events", claims="event-claims")
 
     async def set(self, owner: str, url: str) -> str:
         """Set an owner's address, and return the new secret.
@@ -108,11 +106,11 @@ class Webhooks:
 
     async def post(self, event: Event) -> None:
         """Put an event in line; dropped when its owner has no webhook, or too many events."""
-        await self._transitions.run("event_post", event.owner, event.id, event.body(), MOST_EVENTS)
+        await self._scripts.run("post", event.owner, event.id, event.body(), MOST_EVENTS)
 
     async def waiting(self) -> int:
         """Return how many events wait."""
-        return int(await self._redis.zcard(_EVENTS))
+        return await self._claims.waiting()
 
     async def claim(self, *, token: str, duration: timedelta) -> Delivery | None:
         """Take the event that is due longest; None when none is.
@@ -121,38 +119,28 @@ class Webhooks:
             token: random, new for each claim.
             duration: when another one may take it, unless `settle` was called.
         """
-        reply: Any = await self._transitions.run("event_claim", token, milliseconds(duration))
-        if reply is None:
+        claim = await self._claims.claim(token=token, duration=duration)
+        body: Any = None if claim is None else await self._redis.hget(_BODIES, claim.id)
+        if claim is None or body is None:
             return None
-        event_id, body, attempt = reply[0].decode(), reply[1].decode(), int(reply[2])
         owner = json.loads(body)["owner"]
-        return Delivery(event_id, token, attempt, owner, body, await self._target(owner))
+        return Delivery(claim, owner, body.decode(), await self._target(owner))
 
     async def settle(self, delivery: Delivery, *, is_done: bool) -> None:
         """End a claim: the event is done with, or posted again after a while.
 
         The wait grows from ten seconds to eight hours; after the last attempt it is dropped.
         """
-        gives_up = is_done or delivery.attempt >= ATTEMPTS
-        wait = min(_LAST_WAIT, _FIRST_WAIT * 4 ** (delivery.attempt - 1))
-        await self._transitions.run(
-            "event_settle",
-            *(
-                delivery.event_id,
-                delivery.token,
-                int(gives_up),
-                milliseconds(wait),
-                delivery.owner,
-                1,
-            ),
-        )
+        claim = delivery.claim
+        if is_done or claim.attempt >= ATTEMPTS:
+            await self._scripts.run("remove", claim.id, claim.token, delivery.owner)
+            return
+        wait = min(_LAST_WAIT, _FIRST_WAIT * 4 ** (claim.attempt - 1))
+        await self._claims.give_back(claim, wait=wait, counts=True)
 
     async def defer(self, delivery: Delivery) -> None:
         """End a claim without an attempt: the event is due again in a moment."""
-        await self._transitions.run(
-            "event_settle",
-            *(delivery.event_id, delivery.token, 0, milliseconds(_MOMENT), delivery.owner, 0),
-        )
+        await self._claims.give_back(delivery.claim, wait=_MOMENT, counts=False)
 
     async def _target(self, owner: str) -> Target | None:
         text: Any = await self._redis.hget(_WEBHOOKS, owner)

@@ -103,7 +103,7 @@ class WebhookSender:
                 is_done = False
                 self._log.info(
                     "event not taken",
-                    event=delivery.event_id, owner=delivery.owner, attempt=delivery.attempt,
+                    event=delivery.claim.id, owner=delivery.owner, attempt=delivery.claim.attempt,
                     error=str(error),
                 )  # fmt: skip
         with suppress(*UNREACHABLE):
@@ -159,7 +159,7 @@ def _request(parts: SplitResult, target: Target, delivery: Delivery) -> bytes:
         "User-Agent: bot-arena",
         "Content-Type: application/json; charset=utf-8",
         f"Content-Length: {len(body.encode())}",
-        f"Arena-Event: {delivery.event_id}",
+        f"Arena-Event: {delivery.claim.id}",
         f"Arena-Timestamp: {timestamp}",
         f"Arena-Signature: {signature(target.secret, timestamp=timestamp, body=body)}",
         "Connection: close",

@@ -11,7 +11,7 @@ import pytest
 import redis as blocking
 from prometheus_client.parser import text_string_to_metric_families
 
-from arena.db.scripts import source
+from arena.db.scripts import load
 from arena.queue.queues import Queues
 from tests.redis_server import RedisServer
 from tests.service_kit import Service, assert_sound, eventually, played, results_of, scrape
@@ -133,7 +133,7 @@ async def test_a_commit_whose_answer_was_lost_counts_once(service: Service) -> N
     """The worker repeats the commit under the same token, and hears that it had been made."""
     service.add_bots("ada", "bob")
     server = Path(service.redis_url.removeprefix("unix://"))
-    script, _ = source("commit")
+    script = load("queue", "commit").text
     with blocking.Redis(unix_socket_path=str(server)) as client:
         # The server's answer to an unknown script would be the one that is lost.
         client.script_load(script)

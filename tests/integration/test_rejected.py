@@ -8,7 +8,6 @@ import pytest
 from arena.bots.registry import Registry
 from arena.bots.submissions import Submissions
 from arena.uploads import pack_folder
-from referee.bot_folder import load_bot_folder
 from tests.service_kit import Service, eventually, make_bot
 
 pytestmark = pytest.mark.redis
@@ -18,9 +17,9 @@ async def submitted(service: Service, folder: Path, *, owner: str = "ann") -> st
     """Put a folder in line as the API does; return the version."""
     async with service.queues() as queues:
         redis = queues._redis
-        registry = Registry(redis, service.archive(), load=load_bot_folder)
+        registry = Registry(redis, service.archive())
         await registry.add_owner(owner)
-        submissions = Submissions(redis, registry, service.archive(), load=load_bot_folder)
+        submissions = Submissions(redis, registry, service.archive())
         upload = io.BytesIO(pack_folder(folder))
         return (await submissions.store_upload(upload, owner=owner)).version.id
 

@@ -1,15 +1,10 @@
 -- Stores a result: log, ratings, bank and the end of the lease in one step.
--- KEYS: lease spec state done log rating games ladder meta
 -- USES: states log elo
--- ARGV: match, token, digest (8 bytes), rated (1 or 0), body of the record, number n of entrants,
---   n bots, n versions, n(n-1)/2 scores of the pairs i < j in millionths
+-- KEYS: lease spec state done log rating games ladder meta
+-- ARGV: match token digest rated:flag body entrants:number facts...
+--   digest: 8 bytes; body: of the record; entrants: how many, n; facts: n bots, n versions,
+--   n(n-1)/2 scores of the pairs i < j in millionths
 -- Returns: {committed | already, sequence, record} | {conflict | stale | cancelled}
-local keys = {
-  lease = KEYS[1], spec = KEYS[2], state = KEYS[3], done = KEYS[4], log = KEYS[5],
-  rating = KEYS[6], games = KEYS[7], ladder = KEYS[8], meta = KEYS[9],
-}
-local match, token, digest, rated, body, entrants =
-  ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1', ARGV[5], tonumber(ARGV[6])
 -- The first four bytes of the token, which tell a repeated commit from a stale one.
 local fence = string.gsub(string.sub(token, 1, 8), '%x%x', function(hex)
   return string.char(tonumber(hex, 16))
@@ -41,10 +36,10 @@ local bots, versions, before, after, factors, scores = {}, {}, {}, {}, {}, {}
 local changes, bank, new_ratings, new_scores, new_games = {}, 0, {}, {}, {}
 if rated then
   for i = 1, entrants do
-    bots[i], versions[i] = ARGV[6 + i], ARGV[6 + entrants + i]
+    bots[i], versions[i] = facts[i], facts[entrants + i]
   end
   for pair = 1, entrants * (entrants - 1) / 2 do
-    scores[pair] = tonumber(ARGV[6 + 2 * entrants + pair])
+    scores[pair] = tonumber(facts[2 * entrants + pair])
   end
   local ratings = redis.call('HMGET', keys.rating, unpack(bots))
   local games = redis.call('HMGET', keys.games, unpack(versions))

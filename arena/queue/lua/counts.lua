@@ -1,10 +1,10 @@
 -- Counts the matches of a ladder.
--- KEYS: ready lease done delayed dead
 -- USES: states
+-- KEYS: ready lease done delayed dead
 -- ARGV:
 -- Returns: {ready, delayed, paused, leased, dead, done}
-local parked = redis.call('ZCOUNT', KEYS[4], integer(PARKED), '+inf')
+local parked = redis.call('ZCOUNT', keys.delayed, integer(PARKED), '+inf')
 return {
-  redis.call('ZCARD', KEYS[1]), redis.call('ZCARD', KEYS[4]) - parked, parked,
-  redis.call('ZCARD', KEYS[2]), redis.call('ZCARD', KEYS[5]), redis.call('HLEN', KEYS[3]),
+  redis.call('ZCARD', keys.ready), redis.call('ZCARD', keys.delayed) - parked, parked,
+  redis.call('ZCARD', keys.lease), redis.call('ZCARD', keys.dead), redis.call('HLEN', keys.done),
 }

@@ -1,14 +1,14 @@
 -- Lists the dead matches, the longest dead first.
--- KEYS: spec state dead
 -- USES: states
+-- KEYS: spec state dead
 -- ARGV:
 -- Returns: rows {spec, time of enqueueing in ms, attempts, voids, reason, dead since in ms}
 local rows = {}
-local dead = redis.call('ZRANGE', KEYS[3], 0, -1, 'WITHSCORES')
+local dead = redis.call('ZRANGE', keys.dead, 0, -1, 'WITHSCORES')
 for at = 1, #dead, 2 do
-  local state = parse_state(redis.call('HGET', KEYS[2], dead[at]))
+  local state = parse_state(redis.call('HGET', keys.state, dead[at]))
   rows[#rows + 1] = {
-    redis.call('HGET', KEYS[1], dead[at]), state.enqueued, state.attempts, state.voids,
+    redis.call('HGET', keys.spec, dead[at]), state.enqueued, state.attempts, state.voids,
     state.reason, integer(dead[at + 1]),
   }
 end

@@ -1,20 +1,15 @@
 -- Adds a match at the end of its flow.
+-- USES: clock states
 -- KEYS: ready spec state done delayed flows meta
--- USES: states
--- ARGV: match, spec, flow, cost in games, weight of the flow, cap, epoch ("" for none)
+-- ARGV: match spec flow_name cost:number weight:number cap:number epoch
+--   cost in games; cap: the most matches that wait; epoch: "" for none
 -- Returns: queued | duplicate | full | stale_epoch
-local keys = {
-  ready = KEYS[1], spec = KEYS[2], state = KEYS[3], done = KEYS[4], delayed = KEYS[5],
-  flows = KEYS[6], meta = KEYS[7],
-}
-local match, spec, flow_name, cost, weight, cap, epoch =
-  ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
-
 local meta = redis.call('HMGET', keys.meta, 'epoch', 'vtime')
 if epoch ~= '' and tonumber(epoch) < tonumber(meta[1] or 0) then
   return 'stale_epoch'
 end
-if redis.call('HEXISTS', keys.state, match) == 1 or redis.call('HEXISTS', keys.done, match) == 1 then
+if redis.call('HEXISTS', keys.state, match) == 1
+  or redis.call('HEXISTS', keys.done, match) == 1 then
   return 'duplicate'
 end
 local waiting = redis.call('ZCARD', keys.ready)

@@ -1,10 +1,9 @@
 -- Makes an epoch the oldest that may enqueue.
 -- KEYS: meta
--- USES:
--- ARGV: epoch
+-- ARGV: epoch:number
 -- Returns: 1, or 0 when a newer epoch stands there
-if tonumber(ARGV[1]) < tonumber(redis.call('HGET', KEYS[1], 'epoch') or 0) then
+if epoch < tonumber(redis.call('HGET', keys.meta, 'epoch') or 0) then
   return 0
 end
-redis.call('HSET', KEYS[1], 'epoch', ARGV[1])
+redis.call('HSET', keys.meta, 'epoch', epoch)
 return 1

@@ -1,10 +1,10 @@
 -- Counts the matches of each flow.
--- KEYS: state flows
 -- USES: states
+-- KEYS: state flows
 -- ARGV:
 -- Returns: rows {flow, weight, paused (1 or 0), waiting, leased, dead}
 local counts = {}
-for _, line in ipairs(redis.call('HVALS', KEYS[1])) do
+for _, line in ipairs(redis.call('HVALS', keys.state)) do
   local state = parse_state(line)
   local count = counts[state.flow] or {waiting = 0, leased = 0, dead = 0}
   counts[state.flow] = count
@@ -16,7 +16,7 @@ for _, line in ipairs(redis.call('HVALS', KEYS[1])) do
     count.waiting = count.waiting + 1
   end
 end
-local flows = redis.call('HGETALL', KEYS[2])
+local flows = redis.call('HGETALL', keys.flows)
 local rows = {}
 for at = 1, #flows, 2 do
   local flow = parse_flow(flows[at + 1])

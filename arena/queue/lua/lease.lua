@@ -1,15 +1,10 @@
 -- Takes the ready match with the smallest start tag, after waking what is due and reaping.
+-- USES: clock states reaping
 -- KEYS: ready lease spec state delayed dead flows meta
--- USES: states reaping
--- ARGV: token, duration in ms, worker, most attempts, most voids, back-off in ms
+-- ARGV: token duration worker attempts:number base:number
+--   duration in ms; attempts: the most of a match; base: the first back-off in ms
 -- Returns: {leases that nobody renewed, spec, attempts, voids, time of enqueueing in ms,
--- deadline in ms}; the first alone when no match is ready
-local keys = {
-  ready = KEYS[1], lease = KEYS[2], spec = KEYS[3], state = KEYS[4], delayed = KEYS[5],
-  dead = KEYS[6], flows = KEYS[7], meta = KEYS[8],
-}
-local token, duration, worker, attempts, base =
-  ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[6])
+--   deadline in ms}; the first alone when no match is ready
 local LIMIT = 20 -- so that one call stays short
 
 local now = now_ms()

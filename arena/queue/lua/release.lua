@@ -1,14 +1,8 @@
 -- Gives a leased match back unharmed.
--- KEYS: ready lease spec state delayed flows
 -- USES: states
--- ARGV: match, token, reason
+-- KEYS: ready lease spec state delayed flows
+-- ARGV: match token reason
 -- Returns: queued | lost | cancelled
-local keys = {
-  ready = KEYS[1], lease = KEYS[2], spec = KEYS[3], state = KEYS[4], delayed = KEYS[5],
-  flows = KEYS[6],
-}
-local match, token, reason = ARGV[1], ARGV[2], ARGV[3]
-
 local state = parse_state(redis.call('HGET', keys.state, match))
 if not state or state.token ~= token then
   return 'lost'

@@ -1,21 +1,19 @@
 -- Extends a lease.
+-- USES: clock states
 -- KEYS: lease state
--- USES: states
--- ARGV: match, token, duration in ms
+-- ARGV: match token duration
+--   duration in ms
 -- Returns: ok | lost | cancelled
-local lease, state_key = KEYS[1], KEYS[2]
-local match, token, duration = ARGV[1], ARGV[2], ARGV[3]
-
-local state = parse_state(redis.call('HGET', state_key, match))
+local state = parse_state(redis.call('HGET', keys.state, match))
 if not state or state.token ~= token then
   return 'lost'
 end
 if state.phase == 'cancelled' then
   return 'cancelled'
 end
-redis.call('ZADD', lease, integer(now_ms() + duration), match)
+redis.call('ZADD', keys.lease, integer(now_ms() + duration), match)
 if state.duration ~= duration then
   state.duration = duration
-  redis.call('HSET', state_key, match, format_state(state))
+  redis.call('HSET', keys.state, match, format_state(state))
 end
 return 'ok'

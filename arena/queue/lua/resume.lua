@@ -1,12 +1,9 @@
 -- Lets a paused flow go on, as if its parked matches were enqueued now in their old order.
--- KEYS: ready state delayed flows meta
 -- USES: states
--- ARGV: flow
+-- KEYS: ready state delayed flows meta
+-- ARGV: flow_name
 -- Returns: how many matches are ready again
-local keys = {
-  ready = KEYS[1], state = KEYS[2], delayed = KEYS[3], flows = KEYS[4], meta = KEYS[5],
-}
-local line = redis.call('HGET', keys.flows, ARGV[1])
+local line = redis.call('HGET', keys.flows, flow_name)
 local flow = parse_flow(line)
 if not flow.paused then
   return 0
@@ -14,7 +11,7 @@ end
 local parked = {}
 for _, match in ipairs(redis.call('ZRANGEBYSCORE', keys.delayed, integer(PARKED), '+inf')) do
   local state = parse_state(redis.call('HGET', keys.state, match))
-  if state.flow == ARGV[1] then
+  if state.flow == flow_name then
     parked[#parked + 1] = {match = match, state = state, tag = tonumber(state.tag)}
   end
 end
@@ -25,12 +22,12 @@ end)
 -- Old tags would let the flow catch up on all it missed, at the cost of the others.
 flow.finish = tonumber(redis.call('HGET', keys.meta, 'vtime') or 0)
 flow.paused = false
-redis.call('HSET', keys.flows, ARGV[1], format_flow(flow))
+redis.call('HSET', keys.flows, flow_name, format_flow(flow))
 for _, each in ipairs(parked) do
   each.state.tag = integer(flow.finish)
   flow.finish = flow.finish + math.max(1, math.floor(each.state.cost * 1000000 / flow.weight + 0.5))
   redis.call('ZREM', keys.delayed, each.match)
   make_ready(keys, each.match, each.state)
 end
-redis.call('HSET', keys.flows, ARGV[1], format_flow(flow))
+redis.call('HSET', keys.flows, flow_name, format_flow(flow))
 return #parked

@@ -1,12 +1,11 @@
 -- Orders the ladders for a worker: the one that has had the least, by games, first.
 -- KEYS: ladders share
--- USES:
 -- ARGV:
 -- Returns: rulesets
-local virtual = tonumber(redis.call('HGET', KEYS[2], '') or 0)
+local virtual = tonumber(redis.call('HGET', keys.share, '') or 0)
 local order = {}
-for _, ruleset in ipairs(redis.call('SMEMBERS', KEYS[1])) do
-  local finish = tonumber(redis.call('HGET', KEYS[2], ruleset) or 0)
+for _, ruleset in ipairs(redis.call('SMEMBERS', keys.ladders)) do
+  local finish = tonumber(redis.call('HGET', keys.share, ruleset) or 0)
   order[#order + 1] = {ruleset = ruleset, start = math.max(finish, virtual), finish = finish}
 end
 table.sort(order, function(a, b)

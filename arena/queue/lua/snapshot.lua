@@ -1,10 +1,9 @@
 -- Reads the whole live state of a ladder at one moment.
 -- KEYS: rating games meta
--- USES:
 -- ARGV:
 -- Returns: {sequence, archived, bank, {bot, rating, ...}, {version, rated matches, ...}}
-local meta = redis.call('HMGET', KEYS[3], 'sequence', 'archived', 'bank')
+local meta = redis.call('HMGET', keys.meta, 'sequence', 'archived', 'bank')
 return {
-  meta[1] or '0', meta[2] or '0', meta[3] or '0', redis.call('HGETALL', KEYS[1]),
-  redis.call('HGETALL', KEYS[2]),
+  meta[1] or '0', meta[2] or '0', meta[3] or '0', redis.call('HGETALL', keys.rating),
+  redis.call('HGETALL', keys.games),
 }

@@ -1,14 +1,14 @@
 -- Drops the oldest entries of the log, which are in the archive, and the marks of their matches.
 -- KEYS: done log meta
--- USES:
--- ARGV: last sequence to drop, then the matches of the results up to it
+-- ARGV: last:number matches...
+--   last: the last sequence to drop; matches: of the results up to it
 -- Returns: 1, or 0 when they were dropped before
-if tonumber(ARGV[1]) <= tonumber(redis.call('HGET', KEYS[3], 'archived') or 0) then
+if last <= tonumber(redis.call('HGET', keys.meta, 'archived') or 0) then
   return 0
 end
-redis.call('XTRIM', KEYS[2], 'MINID', string.format('%.0f-0', ARGV[1] + 1))
-for at = 2, #ARGV do
-  redis.call('HDEL', KEYS[1], ARGV[at])
+redis.call('XTRIM', keys.log, 'MINID', string.format('%.0f-0', last + 1))
+for _, match in ipairs(matches) do
+  redis.call('HDEL', keys.done, match)
 end
-redis.call('HSET', KEYS[3], 'archived', ARGV[1])
+redis.call('HSET', keys.meta, 'archived', last)
 return 1

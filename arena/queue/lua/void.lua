@@ -1,14 +1,9 @@
 -- Gives back a leased match that failed through no bot's fault; the last void makes it dead.
+-- USES: clock states
 -- KEYS: lease spec state delayed dead
--- USES: states
--- ARGV: match, token, reason, most attempts, most voids, back-off in ms
+-- ARGV: match token reason voids:number base:number
+--   voids: the most of a match; base: the first back-off in ms
 -- Returns: queued | dead | lost | cancelled
-local keys = {
-  lease = KEYS[1], spec = KEYS[2], state = KEYS[3], delayed = KEYS[4], dead = KEYS[5],
-}
-local match, token, reason, voids, base =
-  ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5]), tonumber(ARGV[6])
-
 local state = parse_state(redis.call('HGET', keys.state, match))
 if not state or state.token ~= token then
   return 'lost'

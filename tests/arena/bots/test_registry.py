@@ -8,7 +8,6 @@ from redis.asyncio import Redis
 from arena.archive.archive import Archive
 from arena.bots.registry import BotState, Registry
 from arena.errors import InputError, NotFoundError, PreconditionError
-from referee.bot_folder import load_bot_folder
 from referee.errors import InvalidBotError
 
 pytestmark = pytest.mark.redis
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.redis
 def registry(redis: Redis, tmp_path: Path) -> Registry:
     """An empty registry over an archive in a folder."""
     archive = Archive(str(tmp_path / "archive"), cache=tmp_path / "cache")
-    return Registry(redis, archive, load=load_bot_folder)
+    return Registry(redis, archive)
 
 
 @pytest.fixture

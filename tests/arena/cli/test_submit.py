@@ -5,26 +5,30 @@ from pathlib import Path
 import pytest
 
 from arena.cli.submit import advise, show_verdict
-from arena.uploads.reasons import OURS
 from arena.v1 import bots_pb2
 
 
-def rejected(reason: str) -> bots_pb2.Version:
+def rejected(reason: str, cause: bots_pb2.RejectionCause.ValueType) -> bots_pb2.Version:
     """Return a version that was rejected."""
-    return bots_pb2.Version(id="greedy@2", state=bots_pb2.VERSION_STATE_REJECTED, reason=reason)
+    return bots_pb2.Version(
+        id="greedy@2",
+        state=bots_pb2.VERSION_STATE_REJECTED,
+        reason=reason,
+        rejection_cause=cause,
+    )
 
 
 def test_an_author_need_not_mend_what_the_arena_failed_at(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The same folder again is tried anew, and nothing tells its author to change it."""
-    version = rejected(f"{OURS} it has no sandbox")
+    version = rejected("the arena failed: it has no sandbox", bots_pb2.REJECTION_CAUSE_ARENA)
     show_verdict(version)
     advise(Path("greedy"), "greedy", version, is_new=True)
     told = capsys.readouterr()
     assert told.out == (
-        f"greedy@2 is rejected: {OURS} it has no sandbox; submitted again as it is, it is tried "
-        "anew\n"
+        "greedy@2 is rejected: the arena failed: it has no sandbox; submitted again as it is, it "
+        "is tried anew\n"
     )
     assert "`arena submit greedy` once more" in told.err
     assert "mend it" not in told.err
@@ -32,7 +36,7 @@ def test_an_author_need_not_mend_what_the_arena_failed_at(
 
 def test_an_author_mends_what_the_bot_failed_at(capsys: pytest.CaptureFixture[str]) -> None:
     """Only for a folder that was known does the operator's command make a difference."""
-    version = rejected("start: the process ended early")
+    version = rejected("start: the process ended early", bots_pb2.REJECTION_CAUSE_BOT)
     show_verdict(version)
     advise(Path("greedy"), "greedy", version, is_new=True)
     told = capsys.readouterr()

@@ -9,9 +9,12 @@ import json
 import math
 import random
 import secrets
+import shutil
+import tempfile
+import weakref
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from itertools import combinations
 from pathlib import Path
@@ -19,7 +22,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from arena.bots.registry import BotState, Registry
+from arena.bots.registry import BotState
 from arena.competitions import entry as competition_entry
 from arena.competitions.records import CompetitionRecord, CompetitionRules, CompetitionState
 from arena.competitions.runner import CompetitionRunner
@@ -37,34 +40,7 @@ from referee.outcome import Termination
 
 SEED = hashlib.sha256(b"cup").digest()
 LONG = timedelta(seconds=60)
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What a bot's folder would say."""
-
-    name: str
-    rulesets: tuple[str, ...]
-    command: tuple[str, ...] = ("python", "bot.py")
-    parallel_games: int = 0
-
-
-class Folders:
-    """Stands for the archive and the folders: a bot's path is its name."""
-
-    def __init__(self, rulesets: tuple[str, ...]) -> None:
-        self._rulesets = rulesets
-
-    def put_bot(self, folder: Path) -> str:
-        """Return a digest of the path."""
-        return hashlib.sha256(str(folder).encode()).hexdigest()
-
-    def remove_bot(self, digest: str) -> None:
-        """Forget nothing: nothing was kept."""
-
-    def load(self, folder: Path) -> Facts:
-        """Return what the bot of the path would say of itself."""
-        return Facts(folder.parts[0], self._rulesets)
+RULESETS = ("quasenbo", "pese-katesh")
 
 
 class Hall:
@@ -78,16 +54,25 @@ class Hall:
     def __init__(self, redis: Redis, *, slots: int = 8) -> None:
         self.redis = redis
         self.slots = slots
-        folders = Folders(("quasenbo", "pese-katesh"))
-        self.registry = Registry(redis, folders, load=folders.load)
-        settings = Settings(data_dir=Path("nothing-is-written-here"))
-        self.arena = replace(Arena.over(redis, settings), registry=self.registry)
+        self._folder = Path(tempfile.mkdtemp(prefix="hall-"))
+        weakref.finalize(self, shutil.rmtree, self._folder)
+        self.arena = Arena.over(redis, Settings(data_dir=self._folder))
+        self.registry = self.arena.registry
         self.queues = self.arena.queues
         self.competitions = CompetitionStore(redis)
         self.runner = self.new_runner()
         self.epoch = 0
         self.strengths: dict[str, float] = {}
         self.played: list[MatchSpec] = []
+
+    def bot_folder(self, name: str, edition: str = "") -> Path:
+        """Write the folder of a bot that nobody starts; another edition is another version."""
+        folder = self._folder / f"{name}{edition}"
+        folder.mkdir()
+        (folder / "bot.toml").write_text(
+            f'name = "{name}"\nrulesets = {json.dumps(RULESETS)}\ncommand = ["bot{edition}"]\n'
+        )
+        return folder
 
     def new_runner(self, **parts: Any) -> CompetitionRunner:
         """Return what another scheduler would drive competitions with."""
@@ -109,9 +94,9 @@ class Hall:
         """
         for number, name in enumerate(names):
             await self.registry.add_owner(owner or name)
-            await self.registry.add_folder(Path(name), owner=owner or name, house=house)
+            await self.registry.add_folder(self.bot_folder(name), owner=owner or name, house=house)
             self.strengths[name] = -60.0 * number
-            for ruleset in ("quasenbo", "pese-katesh"):
+            for ruleset in RULESETS:
                 await self.queues.open(ruleset)
                 await self.queues.ladder(ruleset).enter(name)
 
@@ -175,7 +160,7 @@ class Hall:
     async def suspend(self, bot: str, state: BotState = BotState.SUSPENDED) -> None:
         """Suspend or retire a bot, as the commands do."""
         await self.registry.set_state(bot, state)
-        for ruleset in ("quasenbo", "pese-katesh"):
+        for ruleset in RULESETS:
             await self.queues.queue(ruleset).cancel_bot(bot)
 
 

@@ -4,7 +4,6 @@ import hashlib
 import json
 import random
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -262,7 +261,7 @@ async def test_a_new_version_does_not_enter_half_way(hall: Hall) -> None:
     await hall.create(SIXTEEN[:3], Format.ROUND_ROBIN)
     await hall.tick()
 
-    added = await hall.registry.add_folder(Path("bot00/new"), owner="bot00")
+    added = await hall.registry.add_folder(hall.bot_folder("bot00", "new"), owner="bot00")
     assert added.version.id == "bot00@2"
     await hall.run()
     assert {version for spec in hall.played for version in spec.entrants} == {

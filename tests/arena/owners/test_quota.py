@@ -114,7 +114,7 @@ async def test_what_a_build_made_goes_with_its_source(arena: Arena, tmp_path: Pa
     trials, hour = Trials(arena.backend.redis), timedelta(hours=1)
     claim = await trials.claim(token="0" * 32, duration=hour)
     assert claim is not None
-    await trials.renew(claim, duration=hour, digest=built)
+    await trials.note(claim, duration=hour, digest=built)
     await arena.accept("one@1")
     for number in range(2, 8):
         await submit(ada, archive_of("one", number))

@@ -26,7 +26,6 @@ from arena.queue.queues import Queues
 from arena.uploads import pack_folder
 from arena.version_id import bot_of
 from arena.webhooks.outbox import Webhooks
-from referee.bot_folder import load_bot_folder
 from referee.clock import TimeControl
 from referee.sandbox.sandbox import PlainSandbox, Sandbox
 from tests.arena.check.making import HONEST, bot_folder
@@ -136,7 +135,7 @@ def line(redis: Redis, tmp_path: Path) -> Line:
         registry=arena.registry,
         archive=arena.archive,
         queues=arena.queues,
-        submissions=Submissions(redis, arena.registry, arena.archive, load=load_bot_folder),
+        submissions=Submissions(redis, arena.registry, arena.archive),
         trials=Trials(redis),
         webhooks=Webhooks(redis),
         top=tmp_path / "bots",

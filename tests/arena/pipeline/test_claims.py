@@ -7,12 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from arena.bots.registry import VersionState
+from arena.bots.registry import RejectionCause, VersionState
 from arena.bots.steps import VersionStep
-from arena.bots.trials import Claim, Verdict
+from arena.bots.trials import Verdict
+from arena.db.claims import Claim
 from arena.scheduler.housekeeping import sweep_bots
 from arena.uploads import pack_folder
-from arena.uploads.reasons import OURS
 from arena.webhooks.events import verdict_event
 from tests.arena.check.making import HONEST
 from tests.arena.pipeline.line import Line
@@ -33,8 +33,9 @@ async def claim(line: Line, token: str = "a" * 32, *, duration: timedelta = LONG
 
 async def finish(line: Line, claimed: Claim, reason: str = "") -> Verdict:
     """End a trial."""
-    event = verdict_event(version=claimed.version_id, owner="ada", reason=reason)
-    return await line.trials.finish(claimed, reason=reason, steps=[STEP], event=event)
+    event = verdict_event(version=claimed.id, owner="ada", reason=reason)
+    cause = RejectionCause.BOT if reason else None
+    return await line.trials.finish(claimed, cause=cause, reason=reason, steps=[STEP], event=event)
 
 
 async def test_a_version_is_claimed_once(line: Line) -> None:
@@ -42,9 +43,9 @@ async def test_a_version_is_claimed_once(line: Line) -> None:
     assert await line.trials.claim(token="b" * 32, duration=LONG) is None
     await line.submit(line.bot())
     first = await claim(line)
-    assert (first.version_id, first.attempt) == ("it@1", 1)
+    assert (first.id, first.attempt) == ("it@1", 1)
     assert await line.trials.claim(token="b" * 32, duration=LONG) is None
-    assert await line.trials.renew(first, duration=LONG, state=VersionState.CHECKING, steps=[STEP])
+    assert await line.trials.note(first, duration=LONG, state=VersionState.CHECKING, steps=[STEP])
     assert (await line.registry.version("it@1")).state is VersionState.CHECKING
     assert await line.submissions.steps("it@1") == (STEP,)
 
@@ -56,7 +57,7 @@ async def test_an_expired_claim_has_no_effect(line: Line) -> None:
     await asyncio.sleep(0.05)
     second = await claim(line, "b" * 32)
     assert second.attempt == 2
-    assert not await line.trials.renew(first, duration=LONG, state=VersionState.CHECKING)
+    assert not await line.trials.note(first, duration=LONG, state=VersionState.CHECKING)
     assert not await line.trials.give_back(first, wait=LONG, counts=True)
     assert await finish(line, first, "no") is Verdict.LOST
     assert (await line.registry.version("it@1")).state is VersionState.UPLOADED
@@ -105,7 +106,7 @@ async def test_a_version_that_every_process_dies_of_is_given_up(line: Line) -> N
     async with line.running():
         version = await line.settled("it@1")
     assert version.state is VersionState.REJECTED
-    assert version.reason == f"{OURS} every process that tried it ended"
+    assert version.reason == "the arena failed: every process that tried it ended"
 
 
 async def test_a_fault_of_ours_is_tried_again(line: Line) -> None:
@@ -116,7 +117,7 @@ async def test_a_fault_of_ours_is_tried_again(line: Line) -> None:
     async with line.running():
         version = await line.settled("it@1")
     assert version.state is VersionState.REJECTED
-    assert version.reason.startswith(f"{OURS} the archive")
+    assert version.reason.startswith("the arena failed: the archive")
     again = await line.submit(line.bot())
     assert (again.is_new, again.version.state) == (False, VersionState.UPLOADED)
     async with line.running():

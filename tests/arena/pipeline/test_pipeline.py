@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots.registry import BotState, VersionState
+from arena.bots.registry import BotState, RejectionCause, VersionState
 from arena.errors import InputError, NotFoundError, PreconditionError
 from arena.uploads import UploadRefusedError, pack_folder
-from arena.uploads.reasons import OURS
 from referee.sandbox.sandbox import PlainSandbox
 from tests.arena.check.making import HONEST, acting
 from tests.arena.pipeline.line import TRIAL, Line
@@ -64,7 +63,7 @@ async def test_a_bad_bot_is_rejected_with_its_reason(
         version = await line.tried(line.bot(code, *([build] if build else [])))
     assert version.state is VersionState.REJECTED
     assert version.reason.startswith(reason)
-    assert not version.reason.startswith(OURS)
+    assert version.cause is RejectionCause.BOT
     bot = await line.registry.bot("it")
     assert (bot.state, bot.active_version) == (BotState.PENDING, "")
     assert await line.queues.rulesets() == []
@@ -156,7 +155,7 @@ async def test_a_version_that_is_still_stored_waits_at_once(line: Line) -> None:
     """What was rejected for our own fault needs no second submission."""
     folder = line.bot()
     async with line.running(sandbox=PlainSandbox(), trial=replace(TRIAL, allows_unsandboxed=False)):
-        assert (await line.tried(folder)).reason.startswith(OURS)
+        assert (await line.tried(folder)).cause is RejectionCause.ARENA
     assert await line.submissions.recheck("it@1")
     async with line.running():
         assert (await line.settled("it@1")).state is VersionState.ACCEPTED
@@ -242,7 +241,7 @@ async def test_without_walls_nothing_that_was_submitted_runs(line: Line, tmp_pat
     async with line.running(sandbox=sandbox, trial=replace(TRIAL, allows_unsandboxed=False)):
         version = await line.tried(folder)
     assert version.state is VersionState.REJECTED
-    assert version.reason.startswith(OURS)
+    assert version.cause is RejectionCause.ARENA
     assert "bwrap: no permission" in version.reason
     assert not mark.exists()
     again = await line.submit(folder)

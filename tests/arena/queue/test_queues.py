@@ -3,16 +3,12 @@
 import asyncio
 import secrets
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as LostConnectionError
 
-import arena.queue
 from arena.db.connection import connect
-from arena.db.keys import LADDER_KEYS
-from arena.db.scripts import source
 from arena.errors import ArenaError, InputError
 from arena.queue.models import Enqueued
 from arena.queue.queues import Queues
@@ -22,11 +18,6 @@ from tests.arena.queue.making import LONG, enqueue, make_spec
 pytestmark = pytest.mark.redis
 
 RULESETS = ("pese-katesh", "quasenbo", "quasenbo:double=yes,players=3")
-LADDER_SCRIPTS = sorted(
-    path.stem
-    for path in Path(arena.queue.__path__[0]).glob("lua/*.lua")
-    if path.stem not in {"lead", "lead_on", "resign", "share", "share_order"}
-)
 
 
 async def _lease(queues: Queues) -> tuple[str, int] | None:
@@ -152,15 +143,3 @@ async def test_nobody_at_the_address_is_told() -> None:
     assert "secret" not in str(caught.value)
     with pytest.raises(InputError, match="no address"):
         await connect("localhost")
-
-
-@pytest.mark.parametrize("name", LADDER_SCRIPTS)
-def test_a_script_declares_the_keys_it_uses(name: str) -> None:
-    """Every key comes in KEYS, each declared one is used, and the header has its contract."""
-    text, parts = source(name)
-    assert set(parts) <= set(LADDER_KEYS)
-    for number in range(1, len(parts) + 1):
-        assert f"KEYS[{number}]" in text
-    assert f"KEYS[{len(parts) + 1}]" not in text
-    assert "-- ARGV:" in text
-    assert "-- Returns:" in text

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from arena.db.claims import Claim
 from arena.errors import InputError
 from arena.webhooks.events import MOST_EVENTS, Event, EventKind, competition_event
 from arena.webhooks.outbox import (
@@ -96,7 +97,7 @@ def event(name: str = "one", owner: str = "ada") -> Event:
 
 def delivery(url: str, body: str = '{"id":"one"}') -> Delivery:
     """Return a delivery that no queue knows."""
-    return Delivery("one", "t", 1, "ada", body, Target(url, "secret"))
+    return Delivery(Claim("one", "t", 1), "ada", body, Target(url, "secret"))
 
 
 async def deliver(
@@ -184,7 +185,7 @@ async def test_an_event_that_is_not_taken_waits(redis: Redis) -> None:
     await redis.zadd("{arena}:events", {"one": 0})
     again = await claim(webhooks)
     assert again is not None
-    assert again.attempt == 2
+    assert again.claim.attempt == 2
 
 
 async def test_an_event_is_dropped_after_its_last_attempt(redis: Redis) -> None:
@@ -196,7 +197,7 @@ async def test_an_event_is_dropped_after_its_last_attempt(redis: Redis) -> None:
         await redis.zadd("{arena}:events", {"one": 0})
         found = await claim(webhooks)
         assert found is not None
-        assert found.attempt == attempt
+        assert found.claim.attempt == attempt
         await webhooks.settle(found, is_done=False)
     assert await webhooks.waiting() == 0
     assert not await redis.exists("{arena}:event-counts", "{arena}:event-bodies")
@@ -226,7 +227,7 @@ async def test_waiting_for_an_owners_other_events_is_no_attempt(redis: Redis) ->
         await redis.zadd("{arena}:events", {"one": 0})
         found = await claim(webhooks)
         assert found is not None
-        assert found.attempt == 1
+        assert found.claim.attempt == 1
         await webhooks.defer(found)
     assert await webhooks.waiting() == 1
 
