@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import re
-from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from arena.api import pages
 from arena.api.competition_messages import (
     STATES,
     competition_message,
@@ -16,361 +12,214 @@ from arena.api.competition_messages import (
     match_message,
     round_message,
     rules_of,
+    season_message,
     standings_message,
 )
-from arena.api.gate import call, has_scope
-from arena.competitions import entry as competition_entry
-from arena.competitions.forecast import forecast, measure
-from arena.competitions.leagues import LeagueRules, LeagueStore
-from arena.competitions.records import LEAGUE, TOURNAMENT, CompetitionState
-from arena.competitions.report import reports
-from arena.competitions.store import CompetitionStore
-from arena.db.presence import Workers
-from arena.errors import DeniedError, InputError, NotFoundError
-from arena.formats.model import Competition
-from arena.owners.tokens import Scope
+from arena.api.messages import dead_match, page_request
+from arena.backend.leagues import LeagueRequest
 from arena.v1 import competitions_pb2
-from arena.version_id import bot_of, is_version
 
 if TYPE_CHECKING:
-    from arena.api.backend import Backend
-    from arena.competitions.records import CompetitionRecord, CompetitionRules
-    from arena.competitions.report import StandingsReport
-    from arena.competitions.results import CompetitionResult
-
-    _Known = tuple[tuple[str, int, int], list[StandingsReport], dict[str, CompetitionResult]]
-
-MOST_ENTRANTS: Final = 1024
-"""Of a tournament that is forecast: the playing through takes time."""
-
-_KNOWN: Final = 16
-"""Competitions whose standings are kept in memory."""
-
-_LATEST: Final = 500
-_ID: Final = re.compile(r"t-[a-z0-9_-]+|l-[a-z0-9_-]+(\.s[1-9][0-9]*)?")
+    from arena.backend.access import Caller
+    from arena.backend.competitions import Competitions
+    from arena.backend.leagues import Leagues
+    from arena.backend.tournaments import Tournaments
 
 
 class CompetitionCalls:
-    """Answers calls about competitions.
+    """Translates calls about competitions."""
 
-    Args:
-        backend: the arena.
-    """
-
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self._competitions = CompetitionStore(backend.redis)
-        self._leagues = LeagueStore(backend.redis)
-        self._known: dict[str, _Known] = {}
+    def __init__(
+        self, competitions: Competitions, tournaments: Tournaments, leagues: Leagues
+    ) -> None:
+        self._competitions = competitions
+        self._tournaments = tournaments
+        self._leagues = leagues
 
     # Reading.
 
-    @call(is_public=True)
     async def list_competitions(
-        self, request: competitions_pb2.ListCompetitionsRequest
+        self, request: competitions_pb2.ListCompetitionsRequest, caller: Caller
     ) -> competitions_pb2.ListCompetitionsResponse:
         """List tournaments and seasons."""
-        size, of = pages.page_size(request.page_size), ("competitions",)
-        start = pages.place(request.page_token, str, of=of) or ""
-        ids = [each for each in await self._competitions.ids() if each >= start]
-        found = [await self._competitions.find(each) for each in ids[:size]]
+        page = await self._competitions.list_competitions(caller, page_request(request))
         return competitions_pb2.ListCompetitionsResponse(
-            competitions=[await self._message(each) for each in found if each is not None],
-            next_page_token=pages.page_token(ids[size], of=of) if len(ids) > size else "",
+            competitions=map(competition_message, page.entries), next_page_token=page.next_token
         )
 
-    @call(is_public=True)
     async def get_competition(
-        self, request: competitions_pb2.GetCompetitionRequest
+        self, request: competitions_pb2.GetCompetitionRequest, caller: Caller
     ) -> competitions_pb2.GetCompetitionResponse:
         """Return a competition with its standings."""
-        record = await self._get(request.competition)
-        entries = [] if record.divisions else await self._competitions.entries(record.id)
-        found, _ = await self._reports(record)
-        rounds = await self._competitions.rounds(record.id)
-        ordered = sorted(rounds.values(), key=lambda each: (each.created_time, each.key))
+        view = await self._competitions.get_competition(caller, request.competition)
         return competitions_pb2.GetCompetitionResponse(
-            competition=competition_message(record, entries=len(entries)),
-            entries=entries,
-            standings=[standings_message(each, record) for each in found],
-            rounds=map(round_message, ordered),
+            competition=competition_message(view),
+            entries=view.entries,
+            standings=[standings_message(each, view.record) for each in view.reports],
+            rounds=map(round_message, view.rounds),
+            dead_matches=map(dead_match, view.dead),
         )
 
-    @call(is_public=True)
     async def list_competition_matches(
-        self, request: competitions_pb2.ListCompetitionMatchesRequest
+        self, request: competitions_pb2.ListCompetitionMatchesRequest, caller: Caller
     ) -> competitions_pb2.ListCompetitionMatchesResponse:
         """List the matches that are known by now."""
-        record = await self._get(request.competition)
-        size, of = pages.page_size(request.page_size), ("matches", record.id)
-        start = max(0, pages.place(request.page_token, int, of=of) or 0)
-        found, results = await self._reports(record)
-        matches = [match for report in found for match in report.matches]
-        more = len(matches) > start + size
+        page = await self._competitions.list_competition_matches(
+            caller, request.competition, page_request(request)
+        )
         return competitions_pb2.ListCompetitionMatchesResponse(
-            matches=[
-                match_message(record, match, results.get(match.id))
-                for match in matches[start : start + size]
-            ],
-            next_page_token=pages.page_token(start + size, of=of) if more else "",
+            matches=map(match_message, page.entries), next_page_token=page.next_token
         )
 
-    @call(is_public=True)
     async def list_meetings(
-        self, request: competitions_pb2.ListMeetingsRequest
+        self, request: competitions_pb2.ListMeetingsRequest, caller: Caller
     ) -> competitions_pb2.ListMeetingsResponse:
         """List the cross-table."""
-        record = await self._get(request.competition)
-        size, of = pages.page_size(request.page_size), ("meetings", record.id)
-        start = max(0, pages.place(request.page_token, int, of=of) or 0)
-        found, _ = await self._reports(record)
-        meetings = [pair for report in found for pair in sorted(report.meetings.items())]
-        more = len(meetings) > start + size
+        page = await self._competitions.list_meetings(
+            caller, request.competition, page_request(request)
+        )
         return competitions_pb2.ListMeetingsResponse(
             meetings=[
                 competitions_pb2.Meeting(
                     version=one, opponent=other, score=each.score, match_count=each.matches
                 )
-                for (one, other), each in islice(meetings, start, start + size)
+                for (one, other), each in page.entries
             ],
-            next_page_token=pages.page_token(start + size, of=of) if more else "",
+            next_page_token=page.next_token,
         )
 
-    @call(scope=Scope.OPERATOR)
+    # Tournaments.
+
     async def plan_tournament(
-        self, request: competitions_pb2.PlanTournamentRequest
+        self, request: competitions_pb2.PlanTournamentRequest, caller: Caller
     ) -> competitions_pb2.PlanTournamentResponse:
         """Say what a tournament would take."""
-        if not 2 <= request.entrant_count <= MOST_ENTRANTS:
-            raise InputError(f"entrant_count is 2 to {MOST_ENTRANTS}, not {request.entrant_count}")
-        rules = await self._rules(request.rules, lot="")
-        seeds = tuple(f"seed-{number}" for number in range(request.entrant_count))
-        competition = Competition("t-plan", rules.format, seeds, rules.options)
-        measured = measure(await self._backend.queues.ladder(rules.ruleset).latest(_LATEST))
-        slots = await Workers(self._backend.redis).slots()
-        found = await asyncio.to_thread(
-            forecast, [competition], rotations=rules.rotations, slots=slots, measured=measured
+        found, measured = await self._tournaments.plan(
+            caller,
+            rules_of(request.rules),
+            entrants=request.entrant_count,
+            slots=request.slots if request.HasField("slots") else None,
         )
         return competitions_pb2.PlanTournamentResponse(
             forecast=forecast_message(found, based_on=measured.matches)
         )
 
-    # Tournaments.
-
-    @call(scope=Scope.OPERATOR)
     async def create_tournament(
-        self, request: competitions_pb2.CreateTournamentRequest
+        self, request: competitions_pb2.CreateTournamentRequest, caller: Caller
     ) -> competitions_pb2.CreateTournamentResponse:
         """Create a tournament."""
-        record = await competition_entry.create(
-            self._backend.arena,
-            f"{TOURNAMENT}-{request.name}",
-            await self._rules(request.rules, lot=request.name),
+        view, left_out = await self._tournaments.create(
+            caller,
+            request.name,
+            rules_of(request.rules),
             request.entries,
+            everybody=request.everybody,
+            seed=request.seed,
             is_open=request.open,
+            start=request.start,
         )
-        return competitions_pb2.CreateTournamentResponse(competition=await self._message(record))
+        return competitions_pb2.CreateTournamentResponse(
+            competition=competition_message(view), left_out=left_out
+        )
 
-    @call(scope=Scope.OPERATOR)
     async def open_tournament(
-        self, request: competitions_pb2.OpenTournamentRequest
+        self, request: competitions_pb2.OpenTournamentRequest, caller: Caller
     ) -> competitions_pb2.OpenTournamentResponse:
         """Let owners enter their own bots."""
-        record = await self._get(request.competition)
-        await self._competitions.open(record.id)
-        found = await self._competitions.get(record.id)
-        return competitions_pb2.OpenTournamentResponse(competition=await self._message(found))
+        view = await self._tournaments.open(caller, request.competition)
+        return competitions_pb2.OpenTournamentResponse(competition=competition_message(view))
 
-    @call(scope=Scope.OPERATOR)
     async def start_tournament(
-        self, request: competitions_pb2.StartTournamentRequest
+        self, request: competitions_pb2.StartTournamentRequest, caller: Caller
     ) -> competitions_pb2.StartTournamentResponse:
         """Start a tournament."""
-        record = await self._get(request.competition)
-        started, frozen = await competition_entry.start(self._backend.arena, record.id)
+        view, left_out = await self._tournaments.start(caller, request.competition)
         return competitions_pb2.StartTournamentResponse(
-            competition=competition_message(started), left_out=frozen.left_out
+            competition=competition_message(view), left_out=left_out
         )
 
-    # Coming and going.
+    # Coming and going, going on and stopping.
 
-    @call()
     async def enter_competition(
-        self, request: competitions_pb2.EnterCompetitionRequest
+        self, request: competitions_pb2.EnterCompetitionRequest, caller: Caller
     ) -> competitions_pb2.EnterCompetitionResponse:
         """Enter a bot."""
-        as_operator = await self._require_own(request.entry)
-        arena = self._backend.arena
-        if _is_league(request.competition):
-            league = await self._leagues.get(request.competition)
-            await competition_entry.check_entry(arena, request.entry, league.rules.matches)
-            is_new = await self._leagues.enter(league.id, request.entry)
-        else:
-            record = await self._get(request.competition)
-            await competition_entry.check_entry(arena, request.entry, record.rules)
-            is_new = await self._competitions.enter(
-                record.id, request.entry, as_operator=as_operator
-            )
+        is_new = await self._competitions.enter(caller, request.competition, request.entry)
         return competitions_pb2.EnterCompetitionResponse(is_new=is_new)
 
-    @call()
     async def leave_competition(
-        self, request: competitions_pb2.LeaveCompetitionRequest
+        self, request: competitions_pb2.LeaveCompetitionRequest, caller: Caller
     ) -> competitions_pb2.LeaveCompetitionResponse:
         """Take a bot out."""
-        await self._require_own(request.entry)
-        if _is_league(request.competition):
-            await self._leagues.leave(request.competition, request.entry)
-        else:
-            record = await self._get(request.competition)
-            await self._competitions.leave(record.id, request.entry)
+        await self._competitions.leave(caller, request.competition, request.entry)
         return competitions_pb2.LeaveCompetitionResponse()
 
-    async def _require_own(self, entry: str) -> bool:
-        """Return whether an operator calls.
-
-        Raises:
-            DeniedError: nobody else may enter another owner's bot, or take it out.
-        """
-        if has_scope(Scope.OPERATOR):
-            return True
-        if not has_scope(Scope.AUTHOR):
-            raise DeniedError(
-                "this call needs a token with the scope author or operator", reason="SCOPE_MISSING"
-            )
-        bot = await self._backend.own_bot(bot_of(entry))
-        if is_version(entry) and entry != bot.active_version:
-            raise DeniedError("only operators enter other versions than the active one")
-        return False
-
-    # Going on and stopping.
-
-    @call(scope=Scope.OPERATOR)
     async def pause_competition(
-        self, request: competitions_pb2.PauseCompetitionRequest
+        self, request: competitions_pb2.PauseCompetitionRequest, caller: Caller
     ) -> competitions_pb2.PauseCompetitionResponse:
         """Begin no more matches or seasons."""
-        state = await self._change(request.competition, "pause")
+        state = await self._competitions.pause(caller, request.competition)
         return competitions_pb2.PauseCompetitionResponse(state=STATES[state])
 
-    @call(scope=Scope.OPERATOR)
     async def resume_competition(
-        self, request: competitions_pb2.ResumeCompetitionRequest
+        self, request: competitions_pb2.ResumeCompetitionRequest, caller: Caller
     ) -> competitions_pb2.ResumeCompetitionResponse:
         """Go on."""
-        state = await self._change(request.competition, "resume")
+        state = await self._competitions.resume(caller, request.competition)
         return competitions_pb2.ResumeCompetitionResponse(state=STATES[state])
 
-    @call(scope=Scope.OPERATOR)
     async def cancel_competition(
-        self, request: competitions_pb2.CancelCompetitionRequest
+        self, request: competitions_pb2.CancelCompetitionRequest, caller: Caller
     ) -> competitions_pb2.CancelCompetitionResponse:
         """End without a winner."""
-        state = await self._change(request.competition, "cancel")
+        state = await self._competitions.cancel(caller, request.competition)
         return competitions_pb2.CancelCompetitionResponse(state=STATES[state])
-
-    async def _change(self, competition: str, verb: str) -> CompetitionState:
-        if _is_league(competition):
-            league = await competition_entry.change_league(self._backend.arena, competition, verb)
-            return league.state
-        record = await self._get(competition)
-        await getattr(self._competitions, verb)(record.id)
-        return (await self._competitions.get(record.id)).state
 
     # Leagues.
 
-    @call(scope=Scope.OPERATOR)
     async def create_league(
-        self, request: competitions_pb2.CreateLeagueRequest
+        self, request: competitions_pb2.CreateLeagueRequest, caller: Caller
     ) -> competitions_pb2.CreateLeagueResponse:
         """Create a league."""
-        rules = LeagueRules(
-            matches=await self._rules(request.rules, lot=request.name),
-            division=request.division_size,
-            moves=request.moves,
+        wanted = LeagueRequest(
+            matches=rules_of(request.rules),
             schedule=request.schedule,
             seasons=request.season_limit,
+            division=request.division_size,
+            moves=request.moves,
         )
-        league = await competition_entry.create_league(
-            self._backend.arena, f"{LEAGUE}-{request.name}", rules, request.bots
+        league = await self._leagues.create(
+            caller,
+            request.name,
+            wanted,
+            request.bots,
+            everybody=request.everybody,
+            seed=request.seed,
         )
         return competitions_pb2.CreateLeagueResponse(league=league_message(league))
 
-    @call(is_public=True)
     async def list_leagues(
-        self, request: competitions_pb2.ListLeaguesRequest
+        self, request: competitions_pb2.ListLeaguesRequest, caller: Caller
     ) -> competitions_pb2.ListLeaguesResponse:
         """List the leagues."""
         del request
-        leagues = await self._leagues.all()
+        leagues = await self._leagues.list_leagues(caller)
         return competitions_pb2.ListLeaguesResponse(leagues=map(league_message, leagues))
 
-    @call(is_public=True)
     async def get_league(
-        self, request: competitions_pb2.GetLeagueRequest
+        self, request: competitions_pb2.GetLeagueRequest, caller: Caller
     ) -> competitions_pb2.GetLeagueResponse:
         """Return a league."""
-        league = await self._leagues.get(_checked(request.league))
-        bots = await self._leagues.entries(league.id)
-        return competitions_pb2.GetLeagueResponse(league=league_message(league), bots=bots)
+        view = await self._leagues.get_league(caller, request.league)
+        return competitions_pb2.GetLeagueResponse(
+            league=league_message(view.league),
+            bots=view.bots,
+            seasons=[season_message(*each) for each in enumerate(view.seasons, start=1)],
+        )
 
-    @call(scope=Scope.OPERATOR)
     async def call_season(
-        self, request: competitions_pb2.CallSeasonRequest
+        self, request: competitions_pb2.CallSeasonRequest, caller: Caller
     ) -> competitions_pb2.CallSeasonResponse:
         """Make the next season due."""
-        league = _checked(request.league)
-        await self._leagues.call_season(league)
-        found = await self._leagues.get(league)
-        return competitions_pb2.CallSeasonResponse(league=league_message(found))
-
-    # What several calls need.
-
-    async def _rules(
-        self, message: competitions_pb2.CompetitionRules, *, lot: str
-    ) -> CompetitionRules:
-        ruleset = await self._backend.ruleset(message.ruleset)
-        return rules_of(message, ruleset, self._backend.settings.ladder(ruleset), lot=lot)
-
-    async def _get(self, competition: str) -> CompetitionRecord:
-        return await self._competitions.get(_checked(competition))
-
-    async def _message(self, record: CompetitionRecord) -> competitions_pb2.Competition:
-        entries = 0 if record.divisions else len(await self._competitions.entries(record.id))
-        return competition_message(record, entries=entries)
-
-    async def _reports(
-        self, record: CompetitionRecord
-    ) -> tuple[list[StandingsReport], dict[str, CompetitionResult]]:
-        if not record.divisions:
-            return [], {}
-        # Anybody may ask, and what many results say takes time: once for each new result.
-        played = await self._competitions.played(record.id)
-        mark = (record.state.value, played, len(record.spent))
-        known = self._known.get(record.id)
-        if known is None or known[0] != mark:
-            results = await self._competitions.results(record.id)
-            found = await asyncio.to_thread(reports, record, results)
-            known = mark, found, results
-            self._known.pop(record.id, None)
-            self._known[record.id] = known
-            if len(self._known) > _KNOWN:
-                del self._known[next(iter(self._known))]
-        return known[1], known[2]
-
-
-def _is_league(competition: str) -> bool:
-    return _checked(competition).startswith(f"{LEAGUE}-") and "." not in competition
-
-
-def _checked(competition: str) -> str:
-    """Return an id that may be one of a competition or a league.
-
-    Raises:
-        NotFoundError: it cannot be one.
-    """
-    if not _ID.fullmatch(competition):
-        raise NotFoundError(
-            f"there is no competition {competition!r}; ids are such as t-cup, l-main.s3, l-main"
-        )
-    return competition
+        league = await self._leagues.call_season(caller, request.league)
+        return competitions_pb2.CallSeasonResponse(league=league_message(league))

@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 import grpc
 from redis.asyncio import Redis
 
-from arena import context
-from arena.api.backend import Backend
 from arena.api.server import ApiServer, Endpoint
+from arena.backend.backend import Backend
 from arena.client import error_of
 from arena.config import Settings
+from arena.context import Arena as Context
 from arena.errors import ArenaError
 from arena.metrics import Metrics
 from arena.owners.tokens import Scope
@@ -91,8 +91,7 @@ class Arena:
 
 def make_backend(redis: Redis, folder: Path, **options: Any) -> Backend:
     """Return a backend over an archive in a folder."""
-    settings = Settings(data_dir=folder, **options)
-    return Backend.of(context.Arena.over(redis, settings))
+    return Backend.of(Context.over(redis, Settings(data_dir=folder, **options)))
 
 
 async def start(backend: Backend, **endpoint: Any) -> Arena:

@@ -118,7 +118,7 @@ class Stack:
             await backend.queues.open(ruleset)
             await backend.queues.ladder(ruleset).enter(added.bot.name)
         worker = Worker(
-            backend.arena,
+            backend,
             sandbox=PlainSandbox(),
             metrics=arena.metrics,
             metrics_port=0,
@@ -131,7 +131,7 @@ class Stack:
             ),
         )
         pipeline = Pipeline(
-            backend.arena,
+            backend,
             sandbox=PlainSandbox(),
             options=PipelineOptions(
                 slots=2,
