@@ -80,13 +80,15 @@ class SeatClock:
     """The clock of one seat in one game. All times are floats in seconds.
 
     Attributes:
+        control: the agreed limits.
         bank: thinking time left.
         margin: forgiveness left.
     """
 
-    __slots__ = ("_increment", "bank", "margin")
+    __slots__ = ("_increment", "bank", "control", "margin")
 
     def __init__(self, control: TimeControl) -> None:
+        self.control = control
         self.bank = control.bank.total_seconds()
         self.margin = control.margin.total_seconds()
         self._increment = control.increment.total_seconds()

@@ -211,7 +211,7 @@ def write_logs(result: MatchResult, folder: Path) -> None:
     replay_files.write_bytes(folder / "match.log", text.encode())
     for record in result.processes:
         stem = f"table{record.table}-{names[record.entrant]}"
-        if record.hand:
+        if record.member:
             stem += "-partner"
         for stream, text in (("stdout", record.stdout), ("stderr", record.stderr)):
             replay_files.write_bytes(folder / f"{stem}.{stream}.txt", text.encode())

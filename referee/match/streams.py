@@ -9,6 +9,7 @@ import grpc
 from referee.sandbox.scratch import Scratch
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from referee.match.session import Session
@@ -30,7 +31,7 @@ class StreamServer:
     Every socket is added before the server starts; one added later would accept and hang.
     """
 
-    def __init__(self, sessions: dict[str, Session]) -> None:
+    def __init__(self, sessions: Mapping[str, Session]) -> None:
         """Create the server inside the running loop.
 
         Args:

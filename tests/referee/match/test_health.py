@@ -84,6 +84,6 @@ async def test_a_time_out_during_our_own_lag_is_told_as_lag() -> None:
     await bot.hears("turns")
     time.sleep(2)  # noqa: ASYNC251 -- this is the lag
     await bot.told("lagged")
-    assert "timeout game 0" not in bot.table.lines
+    assert "timeout game 0" not in bot.session.lines
     monitor.stop()
     await bot.leave()

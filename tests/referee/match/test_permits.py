@@ -132,7 +132,7 @@ async def test_no_permit_leaks_when_a_bot(ending: str) -> None:
     for bot in (waiter, holder):
         if ending == "vanishes":
             bot.hangs_up()
-            await bot.told("vanished")
+            await bot.told("broke crash")
         elif ending == "breaks":
             bot.hello()
             await bot.broken()

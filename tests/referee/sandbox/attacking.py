@@ -19,7 +19,7 @@ from referee.match.settings import TableSettings
 from referee.sandbox.limits import Limits
 
 if TYPE_CHECKING:
-    from referee.match.chair import ProcessRecord
+    from referee.match.connection import ProcessRecord
     from referee.outcome import ForfeitReason
     from referee.sandbox.sandbox import Sandbox
 
