@@ -23,10 +23,6 @@ class InvalidBoardError(InputError):
     """A board text that is not a sequence of whole decks of the game."""
 
 
-class InvalidCardError(InputError):
-    """A text that is not a card of the deck."""
-
-
 class InvalidActionError(InputError):
     """A text that is no action of the game at all."""
 
@@ -56,7 +52,7 @@ class InvalidBotError(InputError):
 
 
 class SandboxUnavailableError(InputError):
-    """This machine cannot wall bots in, and nobody allowed to run them without walls."""
+    """This machine cannot isolate bots, and nobody allowed to run them without isolation."""
 
 
 class VoidMatchError(RefereeError):

@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
-from referee.sdk.marks import by_turn
+from referee.sdk.turn_markers import by_turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from referee.games.replay import Replay, ReplayGame
     from referee.match.connection import ProcessRecord
-    from referee.sdk.marks import Turn
+    from referee.sdk.turn_markers import Turn
 
 _STREAM = re.compile(r"--- (stdout|stderr|forfeits), (\d+) characters\n")
 _FORFEIT = re.compile(r"game (\d+): (.+)", re.DOTALL)

@@ -30,7 +30,7 @@ from referee.match.boards import rotation_count
 from referee.match.runner import MatchPlan
 from referee.match.settings import TableSettings
 from referee.sandbox.scratch import Scratch
-from referee.tasks import see_through
+from referee.tasks import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -126,7 +126,7 @@ class Trial:
             VoidMatchError: this machine is too busy to judge.
             ArenaError: the archive does not answer.
         """
-        self._require_walls()
+        self._require_isolation()
         version = await self._registry.version(self._claim.version_id)
         folder = await self._built(version)
         if folder is None or not await self._passes_check(folder):
@@ -143,11 +143,11 @@ class Trial:
         self._steps.append(VersionStep(name="trial", ok=False, detail=reason))
         return await self._finish(reason)
 
-    def _require_walls(self) -> None:
+    def _require_isolation(self) -> None:
         if self._options.allows_unsandboxed:
             return
         try:
-            self._referee.sandbox.require_walls()
+            self._referee.sandbox.require_isolation()
         except SandboxUnavailableError as error:
             raise TrialFailedError(str(error)) from error
 
@@ -278,7 +278,7 @@ class Trial:
         reason = reason[:REASON_CHARACTERS]
         bot = await self._registry.bot(self._claim.version_id.partition("@")[0])
         event = verdict_event(version=self._claim.version_id, owner=bot.owner, reason=reason)
-        return await see_through(self._settle(reason, event))
+        return await run_to_end(self._settle(reason, event))
 
     async def _settle(self, reason: str, event: Event) -> Verdict:
         verdict = await self._trials.finish(

@@ -270,7 +270,7 @@ class Worker:
         game = parse_ruleset(spec.ruleset)
         versions = await self._registry.versions(spec.entrants)
         if not (self._options.allows_unsandboxed or all(each.trusted for each in versions)):
-            self._referee.sandbox.require_walls()
+            self._referee.sandbox.require_isolation()
         match.digests = tuple(each.digest for each in versions)
         folders = await asyncio.to_thread(match_files.folders, self._archive, match.digests)
         return MatchPlan(

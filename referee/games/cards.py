@@ -4,25 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from referee.errors import InvalidCardError
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _MEMO_LIMIT = 1 << 15
-
-
-def parse_cards(text: str, deck: Sequence[str]) -> tuple[str, ...]:
-    """Return the cards of a text, separated by white space, in the text's order.
-
-    Raises:
-        InvalidCardError: a word that is not a card of the deck.
-    """
-    words = tuple(text.split())
-    for word in words:
-        if word not in deck:
-            raise InvalidCardError(f"{word!r} is not a card; the deck is {' '.join(deck)}")
-    return words
 
 
 class MaskTexts(dict[int, tuple[str, ...]]):

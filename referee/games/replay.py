@@ -374,12 +374,3 @@ def without_details(replay: Replay) -> Replay:
             for game in replay.games
         ),
     )
-
-
-def without_times(replay: Replay) -> Replay:
-    """Return the replay with every time and every forfeit's sentence left out."""
-    bare = without_details(replay)
-    return replace(
-        bare,
-        games=tuple(replace(game, times=(None,) * len(game.times)) for game in bare.games),
-    )

@@ -1,4 +1,4 @@
-"""The referee's own health: how late its event loop runs.
+"""Measure how late the referee's own event loop runs.
 
 A time-out that fell while the referee itself lagged is void. Pressure that a bot makes does not
 count: the referee runs at a higher priority than its bots, and only its own lateness is measured.
@@ -28,7 +28,7 @@ _PRESSURE = Path("/proc/pressure/cpu")
 
 
 class LagMonitor:
-    """Samples the lag of the running event loop and remembers when it lagged.
+    """Sample the lag of the running event loop and remembers when it lagged.
 
     Attributes:
         worst: the largest lag seen since the start, in seconds.

@@ -97,7 +97,7 @@ class Outbox:
     def after_answers(self) -> None:
         """Give an unused permit back, and send the next turns that may be sent."""
         if not self._owed.turns and (self._permit.contended or not self._waiting):
-            self._permit.let_go()
+            self._permit.release()
         if self._waiting:
             self._wake.set()
 
@@ -105,7 +105,7 @@ class Outbox:
         """Drop the turns that wait; send only messages and what games ended."""
         self._waiting.clear()
         self._stop_events_timer()
-        self._permit.let_go()
+        self._permit.release()
 
     def close(self) -> None:
         """Send nothing more."""
@@ -153,7 +153,7 @@ class Outbox:
         if not waiting:
             if not owed:
                 # The turn that the permit was asked for died while it waited.
-                self._permit.let_go()
+                self._permit.release()
             return False
         if self._owed.stalling:
             return False

@@ -19,7 +19,7 @@ from referee.match.terminal_process import TerminalProcess
 from referee.match.turns import OpenTurn
 from referee.sandbox.process import BotProcess
 from referee.sandbox.sandbox import BotCommand
-from referee.tasks import see_through
+from referee.tasks import run_to_end
 from referee.wire import welcome
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ async def put(
             question.start_in(sandbox, command)
         return await question.reply()
     finally:
-        await see_through(_clear_away(question, server))
+        await run_to_end(_clear_away(question, server))
 
 
 async def _clear_away(question: _Question, server: StreamServer) -> None:

@@ -1,4 +1,4 @@
-"""Plays a whole match: every table, at the same time or one after another."""
+"""Play a whole match: every table, at the same time or one after another."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MatchPlan:
-    """A match to play.
+    """Describe a match to play.
 
     Attributes:
         game: its rules.
@@ -61,7 +61,7 @@ class MatchPlan:
 
 @dataclass(frozen=True, slots=True)
 class MatchResult:
-    """A match that was played.
+    """Hold a match that was played.
 
     Attributes:
         replay: everything that happened.
@@ -75,7 +75,7 @@ class MatchResult:
 
 
 class Referee:
-    """What the matches of one process share: permits to think, and the watch on its own lag."""
+    """Play matches that share the thinking permits and the lag monitor of one process."""
 
     def __init__(self, *, sandbox: Sandbox, cores: int, tables: int) -> None:
         """Create the referee inside the running loop, and remove what killed ones left.

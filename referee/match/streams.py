@@ -1,4 +1,4 @@
-"""The gRPC server of one table: a unix socket per bot process, each seat claimed once."""
+"""Serve one table over gRPC: a unix socket per bot process, each seat claimed once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OPTIONS = (
 
 
 class StreamServer:
-    """Serves `RefereeService.Play` for the processes of one table.
+    """Serve `RefereeService.Play` for the processes of one table.
 
     Every socket is added before the server starts; one added later would accept and hang.
     """

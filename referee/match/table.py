@@ -19,7 +19,7 @@ from referee.match.play import Play
 from referee.match.settings import TableSettings
 from referee.match.streams import StreamServer
 from referee.outcome import ForfeitReason
-from referee.tasks import see_through
+from referee.tasks import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -121,7 +121,7 @@ class Table:
             limit = self.settings.goodbye
             await asyncio.gather(*(connection.dismiss(limit) for connection in self._connections))
         finally:
-            await see_through(self._clean_up(server))
+            await run_to_end(self._clean_up(server))
         return TableResult(
             games=tuple(game for _, game in sorted(self._games.items())),
             processes=tuple(connection.record() for connection in self._connections),

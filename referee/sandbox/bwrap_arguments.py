@@ -1,4 +1,4 @@
-"""bubblewrap's arguments: what a bot sees, and what it is kept from."""
+"""Build bubblewrap's arguments: mounts, environment and namespaces of a bot."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from referee.sandbox.limits import Limits
+    from referee.sandbox.limits import ResourceLimits
 
 BOT = Path("/bot")
 SEAT = Path("/run/arena")
@@ -26,7 +26,7 @@ _FROM_HOST_ETC = ("ld.so.cache", "alternatives")
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A folder or file that a bot sees.
+    """Mount a folder or file where a bot sees it.
 
     Attributes:
         source: where it is outside; a symbolic link of the root folder is seen as a link.
@@ -49,8 +49,8 @@ def system_mounts() -> tuple[Mount, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Walls:
-    """What one bot sees.
+class BwrapArguments:
+    """Build bubblewrap's arguments for one bot.
 
     Attributes:
         mounts: its folders and files besides /dev, /dev/shm and /tmp.
@@ -60,10 +60,10 @@ class Walls:
 
     mounts: tuple[Mount, ...]
     environment: Mapping[str, str]
-    limits: Limits
+    limits: ResourceLimits
 
-    def arguments(self, *, told: int | None, seccomp: int) -> list[str]:
-        """Return the arguments that build the walls.
+    def inner_arguments(self, *, told: int | None, seccomp: int) -> list[str]:
+        """Return the arguments that create the bot's namespaces and mounts.
 
         Args:
             told: the descriptor on which bubblewrap tells the first process of the namespace; None
@@ -83,8 +83,8 @@ class Walls:
         words += self._mount_arguments(in_view=told is None)
         return [*words, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(BOT)]
 
-    def view_arguments(self, *, told: int) -> list[str]:
-        """Return the arguments with which root builds a view of the same mounts around the walls.
+    def outer_arguments(self, *, told: int) -> list[str]:
+        """Return the arguments of an outer bubblewrap, run by root, with the same mounts.
 
         bubblewrap itself needs /dev, /proc and /tmp in there; the bot sees none of them. The view
         has a pid namespace, too: when we die, the kernel asks whether this bubblewrap, which has

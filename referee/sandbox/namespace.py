@@ -1,4 +1,4 @@
-"""The pid namespace of a bot, which ends when its first process does.
+"""End a bot by its pid namespace, which ends when its first process does.
 
 bubblewrap's outer process ends before the namespace is empty, so both are waited for. The kernel
 lets the first process end last: when it has, nothing of the bot is left.
@@ -23,7 +23,7 @@ _INFO_BYTES = 4096
 
 
 class Namespace:
-    """Knows the first process of a namespace once bubblewrap has told it.
+    """Track the first process of a namespace, once bubblewrap has told its id.
 
     Attributes:
         first: its number outside; None while it is not known, or when there never was one.
@@ -48,7 +48,7 @@ class Namespace:
         self._loop.add_reader(info, self._read)
 
     def terminate(self) -> None:
-        """Send SIGTERM to the bot's processes, but not to those that hold the walls.
+        """Send SIGTERM to the bot's processes, but not to bubblewrap's own.
 
         The bot's are in a session of their own, with the first process of the innermost namespace,
         which ignores the signal.
@@ -118,7 +118,7 @@ class Namespace:
         self._empty.set()
 
     def _kill_unborn(self) -> None:
-        """Kill the processes that are still building the walls, the outer one last.
+        """Kill bubblewrap's processes that are still setting up, the outer one last.
 
         bubblewrap's own child waits for its parent for ever when that is killed too early.
         """

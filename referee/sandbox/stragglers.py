@@ -1,4 +1,4 @@
-"""What a process without a namespace left behind: found by its session, or by a mark."""
+"""Find and end processes left behind without a namespace, by session or environment."""
 
 from __future__ import annotations
 

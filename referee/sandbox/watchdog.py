@@ -1,4 +1,4 @@
-"""Watches what a bot uses, and says when it is too much.
+"""Sample the memory, processor time and files of a bot, and report overuse.
 
 Without a control group this is what bounds memory: the sum of the resident sets, twenty times a
 second. Before a bot is ended for it, pages that its processes share are counted once.
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from referee.sandbox.sandbox import Launch
 
 PERIOD = 0.050
-"""Seconds between two looks."""
+"""Seconds between two samples."""
 
-_PATIENCE = 4
-"""Seconds without a look for each second that counting shared pages took, since it costs a core."""
+_PAUSE_FACTOR = 4
+"""Seconds without a sample for each second that counting shared pages took: it costs a core."""
 
 
 class Watchdog:
-    """Watches one bot.
+    """Sample what one bot uses, twenty times a second.
 
     Attributes:
         peak_memory: the most memory seen, in bytes.
@@ -48,8 +48,8 @@ class Watchdog:
         Args:
             pid: the process from which all others descend.
             launch: what is known of the bot: its limits, its control group, what it may write.
-            session: of the processes that hold the walls; the bot's others are in other ones, and
-                have file systems of their own. None where there are no walls.
+            session: of bubblewrap's own processes; the bot's are in other ones, and
+                have file systems of their own. None where there is no namespace.
             overused: called once, with the sentence that says what was too much.
         """
         self.peak_memory = 0
@@ -66,7 +66,7 @@ class Watchdog:
         self._count: asyncio.Task[None] | None = None
 
     def stop(self) -> None:
-        """Look once more at what was used, and no more after that."""
+        """Take a last sample and stop."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -113,7 +113,7 @@ class Watchdog:
                 f"{_mebibytes(total)} of memory; its limit is {_mebibytes(self._limits.memory)}"
             )
         else:
-            self._timer = self._loop.call_later(max(PERIOD, _PATIENCE * took), self._look)
+            self._timer = self._loop.call_later(max(PERIOD, _PAUSE_FACTOR * took), self._look)
 
     async def _weigh(self, folder: Path) -> None:
         limits = self._limits

@@ -36,7 +36,7 @@ class Honest:
     """
 
     def __init__(self) -> None:
-        self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self.answered = 0
 
     def play(self) -> None:
@@ -46,7 +46,7 @@ class Honest:
             # Without serializers gRPC carries bytes.
             method: grpc.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(METHOD)
             stream = method(
-                iter(self._outbox.get, None),
+                iter(self._requests.get, None),
                 metadata=(("arena-bot-token", os.environ["ARENA_BOT_TOKEN"]),),
             )
             try:
@@ -114,11 +114,11 @@ class Honest:
 
     def write(self, data: bytes) -> None:
         """Send bytes."""
-        self._outbox.put(data)
+        self._requests.put(data)
 
     def hang_up(self) -> None:
         """End the bot's side of the stream."""
-        self._outbox.put(None)
+        self._requests.put(None)
 
 
 class Illegal(Honest):

@@ -47,10 +47,10 @@ async def test_a_whole_conversation(bot: ScriptedBot) -> None:
 
     bot.session.start_game(game=0, seat=1, seed=b"s" * 32)
     bot.asks(0, ply=1)
-    news = await bot.hears("turns")
-    assert [(start.game, start.seat) for start in news.games_started] == [(0, 1)]
-    assert [list(turn.legal_actions) for turn in news.turns] == [["2S", "AC"]]
-    assert list(news.turns[0].quasenbo.hand) == ["2S", "AC"]
+    message = await bot.hears("turns")
+    assert [(start.game, start.seat) for start in message.games_started] == [(0, 1)]
+    assert [list(turn.legal_actions) for turn in message.turns] == [["2S", "AC"]]
+    assert list(message.turns[0].quasenbo.hand) == ["2S", "AC"]
     bot.answers((0, 1, "2S"))
     await bot.told("game 0 ply 1 2S")
 
@@ -329,10 +329,10 @@ async def test_news_travels_with_the_next_turns(playing: ScriptedBot) -> None:
     playing.ends_game(0)
     playing.session.start_game(game=1, seat=1, seed=bytes(32))
     playing.asks(1)
-    news = await playing.hears("turns")
-    assert [start.game for start in news.games_started] == [0, 1]
-    assert [over.game for over in news.games_over] == [0]
-    assert [turn.game for turn in news.turns] == [1]
+    message = await playing.hears("turns")
+    assert [start.game for start in message.games_started] == [0, 1]
+    assert [over.game for over in message.games_over] == [0]
+    assert [turn.game for turn in message.turns] == [1]
 
 
 async def test_news_without_turns_is_sent_alone_after_a_while(playing: ScriptedBot) -> None:
@@ -340,9 +340,9 @@ async def test_news_without_turns_is_sent_alone_after_a_while(playing: ScriptedB
     before = time.monotonic()
     playing.session.start_game(game=0, seat=0, seed=bytes(32))
     playing.session.start_game(game=1, seat=0, seed=bytes(32))
-    news = await playing.hears("turns")
+    message = await playing.hears("turns")
     assert time.monotonic() - before >= EVENTS_DELAY - 0.002
-    assert (len(news.games_started), len(news.turns)) == (2, 0)
+    assert (len(message.games_started), len(message.turns)) == (2, 0)
 
 
 async def test_turns_travel_in_fewer_larger_messages(playing: ScriptedBot) -> None:
