@@ -1,4 +1,4 @@
-"""Errors of the referee package.
+"""Define the errors of the referee package.
 
 A bot's fault is a value (`referee.outcome.Forfeit`), never an exception. What is raised is the
 caller's fault, and then carries the fix, or our own, and then voids the match.

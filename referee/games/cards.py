@@ -1,4 +1,4 @@
-"""Cards as text and as bit masks, for every engine."""
+"""Convert bit masks of cards to texts, for every engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MEMO_LIMIT = 1 << 15
 
 
 class MaskTexts(dict[int, tuple[str, ...]]):
-    """Maps a bit mask to the texts of its bits, lowest bit first; remembers what it was asked.
+    """Map a bit mask to the texts of its bits, lowest bit first; memoized.
 
     The memory is emptied when it holds 32,768 masks, so that a long-lived process stays small.
 

@@ -1,4 +1,4 @@
-"""Runs a bot against the referee that started it."""
+"""Run a bot against the referee that started it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(bot: Bot) -> None:
 
 
 class _Conversation:
-    """The bot's side of the conversation."""
+    """Hold the bot's side of the conversation."""
 
     def __init__(self, bot: Bot, requests: RequestQueue) -> None:
         self._bot = bot

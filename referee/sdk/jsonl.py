@@ -1,4 +1,4 @@
-"""A bridge for bots that read and write lines of JSON instead of gRPC.
+"""Bridge gRPC to bots that read and write lines of JSON.
 
 ``python -m referee.sdk.jsonl -- COMMAND...`` starts the command, speaks gRPC with the referee, and
 puts each message to the bot as one line on its stdin; the bot answers with lines on its stdout.
@@ -48,7 +48,7 @@ def main(words: list[str]) -> None:
 
 
 class Bridge:
-    """Carries messages between the referee's stream and a bot's stdin and stdout."""
+    """Carry messages between the referee's stream and a bot's stdin and stdout."""
 
     def __init__(self, bot: subprocess.Popen[bytes], requests: RequestQueue) -> None:
         """Begin to read what the bot says.

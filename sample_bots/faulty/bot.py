@@ -1,4 +1,4 @@
-"""Commits one fault, to test a referee with: ``python bot.py --fault NAME``.
+"""Commit one fault, to test a referee with: ``python bot.py --fault NAME``.
 
 Every fault is a class, and its docstring says what becomes of it. Unlike other bots this one talks
 to gRPC itself, since no SDK would send what it sends.
@@ -59,11 +59,11 @@ class Honest:
         """Do something before the stream is opened."""
 
     def greet(self) -> None:
-        """Introduce the bot."""
+        """Send Hello."""
         self.say(hello=pb.Hello(sdk="none", protocol=pb.ProtocolVersion(major=1)))
 
     def listen(self, stream: Iterable[bytes]) -> None:
-        """Hear the referee out."""
+        """Read until the referee ends the stream."""
         for data in stream:
             message = pb.PlayResponse.FromString(data)
             match message.WhichOneof("content"):
@@ -215,7 +215,7 @@ class Freeze(Honest):
 
 
 class Deaf(Honest):
-    """Reads nothing that the referee says: a time-out, then a stall."""
+    """Reads nothing from its stream: a time-out, then a stall."""
 
     def listen(self, stream: Iterable[bytes]) -> None:
         self.get_ready()

@@ -1,4 +1,4 @@
-"""A scripted bot: the referee's real session and a transport that reads and writes by hand.
+"""Script a bot against the referee's real session, over a transport moved by hand.
 
 A test reads like a conversation: ``bot.hello()``, ``await bot.hears("welcome")``.
 """
@@ -44,7 +44,7 @@ def control(*, bank: float = 5.0, increment: float = 0.0, margin: float = 0.05) 
 
 
 class NeverLate(LagMonitor):
-    """Blames nothing on the referee: tests beside these burn every core."""
+    """Blame nothing on the referee: tests beside these burn every core."""
 
     def lag_between(self, start: float, end: float) -> float:
         """Return no lag."""
@@ -53,7 +53,7 @@ class NeverLate(LagMonitor):
 
 
 class Transport:
-    """What a session reads from and writes to: the servicer context's two methods."""
+    """Replace the servicer context by two queues."""
 
     def __init__(self) -> None:
         self.to_referee: asyncio.Queue[Any] = asyncio.Queue()
@@ -84,7 +84,7 @@ def open_session(
 
 
 class ScriptedSession(Session):
-    """A session that only records what follows from its judgement.
+    """Record what follows from the judgement, and do nothing else.
 
     Attributes:
         lines: what followed, as text.
@@ -143,7 +143,7 @@ class ScriptedSession(Session):
 
 
 class ScriptedBot:
-    """The bot's end of a conversation, moved by hand.
+    """Send and receive as a bot would, one message at a time.
 
     Attributes:
         session: the referee's side.

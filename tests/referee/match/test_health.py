@@ -1,4 +1,4 @@
-"""The watch on the referee's own lag."""
+"""Check how the referee measures its own lag, and what that excuses."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""One stream, as transcripts: what a bot may say when, and what follows."""
+"""Judge one bot's stream, as transcripts: what a bot may send when, and what follows."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""The server of a table: a socket per process, each seat claimed once."""
+"""Check the server of a table: a socket per process, each seat claimed once."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.referee.scripted import open_session
 
 
 class TableOfTwo:
-    """A server with two seats, and what their sessions told."""
+    """Serve two seats, whose sessions record what follows."""
 
     def __init__(self) -> None:
         self.sessions = {

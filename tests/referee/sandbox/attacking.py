@@ -90,7 +90,7 @@ run(Honest())
 
 
 class NeverLate(LagMonitor):
-    """Blames nothing on the referee: an attack, and the tests beside it, burn every core."""
+    """Blame nothing on the referee: an attack, and the tests beside it, burn every core."""
 
     def lag_between(self, start: float, end: float) -> float:
         """Return no lag."""
@@ -100,7 +100,7 @@ class NeverLate(LagMonitor):
 
 @dataclass(frozen=True)
 class Attack:
-    """A match that was played.
+    """Hold a match that was played.
 
     Attributes:
         result: the match.

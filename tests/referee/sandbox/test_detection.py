@@ -48,7 +48,7 @@ async def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 class Forbidden(BubblewrapSandbox):
-    """Asks bubblewrap for what it cannot do."""
+    """Ask bubblewrap for what it cannot do."""
 
     def launch(self, command: BotCommand, *, limits: ResourceLimits | None = None) -> Launch:
         """Return a launch in which a folder is missing."""

@@ -20,7 +20,7 @@ from tests.referee.real_bots import all_ended, appears, descriptors, zombies
 
 
 class BareSandbox(PlainSandbox):
-    """Hands the child one more descriptor."""
+    """Pass the child one more descriptor."""
 
     def launch(self, command: BotCommand, **options: Any) -> Launch:
         """Return the launch of a plain process with the null device inherited."""
