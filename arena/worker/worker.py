@@ -125,7 +125,7 @@ class Worker:
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Play matches until ``stopping`` is set and what is being played has been settled."""
-        self._referee.monitor.start()
+        self._referee.monitor.start_sampling()
         self._log.info("worker started", slots=self._options.slots, cores=self._options.cores)
         async with asyncio.TaskGroup() as group:
             sides = [group.create_task(self._announce()), group.create_task(self._watch())]
@@ -133,7 +133,7 @@ class Worker:
             await self._finish()
             for side in sides:
                 await cancel(side)
-        self._referee.monitor.stop()
+        self._referee.monitor.stop_sampling()
         with suppress(*UNREACHABLE):
             async with asyncio.timeout(_RELEASE_LIMIT):
                 await self._workers.leave(self._options.name)

@@ -40,8 +40,8 @@ from referee import wire
 from referee.clock import split_span
 from referee.match.health import LagMonitor, excuses, pressure_clause
 from referee.match.outbox import Outbox
-from referee.match.owed import OwedTurns
 from referee.match.streams import GRPC_MESSAGE_LIMIT
+from referee.match.unanswered import UnansweredTurns
 from referee.outcome import ForfeitReason
 from referee.v1 import referee_pb2 as pb
 
@@ -126,14 +126,14 @@ class Judgement(ABC):
         self._start_limit = 0.0
         self._start_timer: asyncio.TimerHandle | None = None
         self._exit_task: asyncio.Task[None] | None = None
-        self._owed = OwedTurns(
+        self._unanswered = UnansweredTurns(
             monitor=monitor,
             stall=stall,
             flag_fell=self._flag_fell,
             stalled=self._stalled,
             void_on_error=self.void_on_error,
         )
-        self._outbox = Outbox(self._owed, permits=permits, void_on_error=self.void_on_error)
+        self._outbox = Outbox(self._unanswered, permits=permits, void_on_error=self.void_on_error)
 
     # What follows from the judgement.
 
@@ -176,7 +176,7 @@ class Judgement(ABC):
     def close(self) -> None:
         """Read and send nothing more."""
         self.phase = SessionPhase.CLOSED
-        self._owed.clear()
+        self._unanswered.clear()
         self._outbox.close()
 
     # Rung 1: the bot starts in time, and its stream and process live until MatchOver.
@@ -289,8 +289,8 @@ class Judgement(ABC):
         self._outbox.post(pb.PlayResponse(welcome=welcome))
 
     def _receive_resign(self, game: int, arrival: float) -> None:
-        # "No answer is owed to the game's open turn": it leaves the line without an answer.
-        self._owed.drop(game, arrival)
+        # The open turn of a resigned game needs no answer (see Resign in the protocol).
+        self._unanswered.drop(game, arrival)
         self._outbox.drop(game)
         if self.has_started(game):
             self.forfeit_game(game, ForfeitReason.RESIGN, "the bot resigned")
@@ -302,15 +302,15 @@ class Judgement(ABC):
         if not actions:
             self._refuse("Actions without an action")
             return
-        owed = self._owed
-        turns = owed.turns
-        span = arrival - owed.service_start() if turns else 0.0
+        unanswered = self._unanswered
+        turns = unanswered.turns
+        span = arrival - unanswered.service_start() if turns else 0.0
         shares = (
             [span]
             if len(actions) == 1
             else split_span(span, [action.elapsed_us * 1e-6 for action in actions])
         )
-        owed.note_answer(arrival)
+        unanswered.note_answer(arrival)
         for action, share in zip(actions, shares, strict=True):
             if not turns or turns[0].game != action.game or turns[0].ply != action.ply:
                 self._refuse(self._out_of_order(action))
@@ -326,7 +326,7 @@ class Judgement(ABC):
 
     def _out_of_order(self, action: pb.Action) -> str:
         what = f"an answer to game {action.game}, ply {action.ply}"
-        turns = self._owed.turns
+        turns = self._unanswered.turns
         if not turns:
             return f"{what}, but no turn is open: it was answered before, or never asked"
         expected = f"the oldest open turn is game {turns[0].game}, ply {turns[0].ply}"
@@ -335,7 +335,7 @@ class Judgement(ABC):
         return f"{what}, which is not open: it was answered before, or never asked; {expected}"
 
     def _after_answers(self, now: float) -> None:
-        self._owed.set_clock(now)
+        self._unanswered.set_clock(now)
         self._outbox.after_answers()
 
     # Rungs 3 to 6: the answer is in time, an action, legal; then it is applied.
@@ -361,7 +361,7 @@ class Judgement(ABC):
                 f"the process was ended after {ILLEGAL_LIMIT} illegal actions, the last: {error}",
             )
 
-    # Rung 3, where no answer comes: called by the answer above, or by the clock of `OwedTurns`.
+    # Rung 3: called for a late answer, or by the clock of `UnansweredTurns` while none comes.
 
     def _flag_fell(self, turn: OpenTurn, spent: float, lag: float) -> None:
         turn.live = False

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from referee.match.owed import OwedTurns
     from referee.match.turns import OpenTurn
+    from referee.match.unanswered import UnansweredTurns
     from referee.outcome import Forfeit, Outcome, Termination
 
 EVENTS_DELAY = 0.050
@@ -31,7 +31,7 @@ class Outbox:
 
     def __init__(
         self,
-        owed: OwedTurns,
+        unanswered: UnansweredTurns,
         *,
         permits: PermitPool,
         void_on_error: Callable[[], AbstractContextManager[None]],
@@ -39,11 +39,11 @@ class Outbox:
         """Create it inside the running loop.
 
         Args:
-            owed: takes the turns that are written.
+            unanswered: takes the turns that are written.
             permits: turns wait for one of these.
             void_on_error: a context in which an exception is our own fault.
         """
-        self._owed = owed
+        self._unanswered = unanswered
         self._void_on_error = void_on_error
         self._loop = asyncio.get_running_loop()
         self._wake = asyncio.Event()
@@ -96,7 +96,7 @@ class Outbox:
 
     def after_answers(self) -> None:
         """Give an unused permit back, and send the next turns that may be sent."""
-        if not self._owed.turns and (self._permit.contended or not self._waiting):
+        if not self._unanswered.turns and (self._permit.contended or not self._waiting):
             self._permit.release()
         if self._waiting:
             self._wake.set()
@@ -139,7 +139,7 @@ class Outbox:
             turns = self._add_turns(message.turns)
             data = message.SerializeToString()
             # Stamped after the work and before the write, so that the bot pays for neither.
-            self._owed.add_sent(turns, time.monotonic())
+            self._unanswered.add_sent(turns, time.monotonic())
             return data
         if self._has_events and (self._events_timer is None or self._messages):
             return self._take_events().SerializeToString()
@@ -147,17 +147,17 @@ class Outbox:
 
     def _may_send_turns(self) -> bool:
         waiting = self._waiting
-        owed = self._owed.turns
+        unanswered = self._unanswered.turns
         while waiting and not waiting[0].live:
             waiting.popleft()
         if not waiting:
-            if not owed:
+            if not unanswered:
                 # The turn that the permit was asked for died while it waited.
                 self._permit.release()
             return False
-        if self._owed.stalling:
+        if self._unanswered.stalling:
             return False
-        if owed and (len(waiting) < len(owed) or self._permit.contended):
+        if unanswered and (len(waiting) < len(unanswered) or self._permit.contended):
             # The bot has enough to do: what waits goes out in fewer, larger messages.
             return False
         return self._permit.take()

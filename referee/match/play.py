@@ -40,9 +40,9 @@ class Play:
         "_begun",
         "_clocks",
         "_ended",
+        "_forfeited",
         "_forfeits",
         "_game",
-        "_gone",
         "_seen",
         "_state",
         "_times",
@@ -88,7 +88,7 @@ class Play:
         self._actions: list[str] = []
         self._times: list[TurnTimes | None] = []
         self._forfeits: list[Forfeit] = []
-        self._gone: set[int] = set()
+        self._forfeited: set[int] = set()
         self._turn: OpenTurn | None = None
         self._begun = time.monotonic()
 
@@ -132,12 +132,12 @@ class Play:
     def forfeit(self, loser: BotConnection, reason: ForfeitReason, detail: str) -> None:
         """Let a process and its entrant lose; the game goes on while two entrants are left."""
         seat = self.connections.index(loser)
-        if self.over or self.seats[seat] in self._gone:
+        if self.over or self.seats[seat] in self._forfeited:
             return
         self._note_forfeit(seat, reason, detail)
         if self._is_decided():
             self._finish()
-        elif self._turn is not None and self.seats[self._turn.seat] in self._gone:
+        elif self._turn is not None and self.seats[self._turn.seat] in self._forfeited:
             self._discard_turn()
             self._advance()
 
@@ -159,7 +159,7 @@ class Play:
         state = self._state
         while (seat := state.seat_to_act) is not None:
             legal = state.legal_actions()
-            if (len(legal) > 1 or self._asks_forced) and self.seats[seat] not in self._gone:
+            if (len(legal) > 1 or self._asks_forced) and self.seats[seat] not in self._forfeited:
                 self._state = state
                 self._ask(seat, legal)
                 return
@@ -186,9 +186,9 @@ class Play:
         self.connections[seat].ask(turn)
 
     def _note_forfeit(self, seat: int, reason: ForfeitReason, detail: str) -> None:
-        if self.seats[seat] in self._gone:
+        if self.seats[seat] in self._forfeited:
             return
-        self._gone.add(self.seats[seat])
+        self._forfeited.add(self.seats[seat])
         if len(detail) > DETAIL_LIMIT:
             detail = f"{detail[:DETAIL_LIMIT]}..."
         self._forfeits.append(Forfeit(seat=seat, reason=reason, detail=detail, ply=self._state.ply))

@@ -63,7 +63,7 @@ class Reply:
     report: ExitReport | None
 
 
-async def put(
+async def ask_bot(
     turns: Sequence[StoredTurn],
     folder: BotFolder,
     *,

@@ -106,7 +106,7 @@ class Referee:
         """
         begun = time.monotonic()
         self._matches += 1
-        self.monitor.start()
+        self.monitor.start_sampling()
         tables = [
             asyncio.create_task(self._play_table(plan, rotation, progress))
             for rotation in range(plan.rotations)
@@ -121,7 +121,7 @@ class Referee:
             finally:  # cancelled once more meanwhile
                 self._matches -= 1
                 if not self._matches:
-                    self.monitor.stop()
+                    self.monitor.stop_sampling()
         return MatchResult(
             replay=_replay(plan, results, self.sandbox.tier),
             processes=tuple(record for result in results for record in result.processes),

@@ -47,7 +47,7 @@ class Session(Judgement):
         """Tell the bot that every game of the table is over."""
         if self.phase is SessionPhase.PLAYING:
             self.phase = SessionPhase.OVER
-            self._owed.clear()
+            self._unanswered.clear()
             self._outbox.clear()
             self._outbox.post(pb.PlayResponse(match_over=pb.MatchOver()))
 

@@ -108,21 +108,21 @@ class BubblewrapSandbox(Sandbox):
         runtime = self._runtime(command)
         with ExitStack() as held, ExitStack() as opened:
             user = self._lend_user(command, held)
-            info, told = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+            info, info_fd = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
             opened.callback(os.close, info)
             inherited = _Inherited(opened)
-            inherited.add(told)
+            inherited.add(info_fd)
             arguments = BwrapArguments(
                 self._mounts(command, runtime), _environment(command, runtime), limits
             )
             words = (
-                *self._enter(arguments, user, inherited, told=told),
+                *self._enter(arguments, user, inherited, info_fd=info_fd),
                 *(self._tools["prlimit"], *limits.inner_words(), *runtime.argv),
             )
             cgroup = None
             if self._cgroups is not None:
                 cgroup = held.enter_context(self._cgroups.make(limits))
-                words = (*self._into(cgroup.entrance), *words)
+                words = (*self._join_cgroup(cgroup.procs_file), *words)
             opened.pop_all()
             return Launch(
                 argv=words,
@@ -174,7 +174,7 @@ class BubblewrapSandbox(Sandbox):
         return tuple(mounts)
 
     def _enter(
-        self, arguments: BwrapArguments, user: int | None, inherited: _Inherited, *, told: int
+        self, arguments: BwrapArguments, user: int | None, inherited: _Inherited, *, info_fd: int
     ) -> list[str]:
         """Return the words that start a command in the sandbox, when put before it."""
         tools = self._tools
@@ -182,7 +182,7 @@ class BubblewrapSandbox(Sandbox):
         words = [tools["nice"], "-n", str(arguments.limits.nice)]
         words += [tools["prlimit"], *arguments.limits.outer_words(), "--"]
         if viewed:
-            view = inherited.data(_joined(arguments.outer_arguments(told=told)))
+            view = inherited.data(_joined(arguments.outer_arguments(info_fd=info_fd)))
             words += [tools["bwrap"], "--args", str(view), "--"]
         if user is not None:
             words += [tools["setpriv"], "--reuid", str(user), "--regid", str(user)]
@@ -190,12 +190,12 @@ class BubblewrapSandbox(Sandbox):
         if viewed:
             words += ["--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
         seccomp = inherited.data(self._filter)
-        inner = arguments.inner_arguments(told=None if viewed else told, seccomp=seccomp)
+        inner = arguments.inner_arguments(info_fd=None if viewed else info_fd, seccomp=seccomp)
         return [*words, tools["bwrap"], "--args", str(inherited.data(_joined(inner))), "--"]
 
-    def _into(self, entrance: Path) -> tuple[str, ...]:
+    def _join_cgroup(self, procs_file: Path) -> tuple[str, ...]:
         # Born in its group: what a process forks before it is moved would stay outside.
-        return (self._tools["sh"], "-c", 'echo $$ >"$0" && exec "$@"', str(entrance))
+        return (self._tools["sh"], "-c", 'echo $$ >"$0" && exec "$@"', str(procs_file))
 
 
 class _Inherited:

@@ -62,28 +62,28 @@ class BwrapArguments:
     environment: Mapping[str, str]
     limits: ResourceLimits
 
-    def inner_arguments(self, *, told: int | None, seccomp: int) -> list[str]:
+    def inner_arguments(self, *, info_fd: int | None, seccomp: int) -> list[str]:
         """Return the arguments that create the bot's namespaces and mounts.
 
         Args:
-            told: the descriptor on which bubblewrap tells the first process of the namespace; None
-                where a view was built around: then every mount is at its target already.
+            info_fd: the descriptor to which bubblewrap writes the id of the namespace's first
+                process; None inside an outer bubblewrap: every mount is at its target already.
             seccomp: the descriptor that holds the filter.
         """
         words = ["--unshare-user", "--uid", _INSIDE, "--gid", _INSIDE, "--unshare-ipc"]
         words += ["--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup"]
         words += ["--die-with-parent", "--new-session"]
-        words += [] if told is None else ["--info-fd", str(told)]
+        words += [] if info_fd is None else ["--info-fd", str(info_fd)]
         words += ["--seccomp", str(seccomp), "--clearenv"]
         for name, value in self.environment.items():
             words += ["--setenv", name, value]
         words += ["--dev", "/dev"]
         words += ["--size", str(self.limits.shm_bytes), "--perms", "1777", "--tmpfs", SHM]
         words += ["--size", str(self.limits.tmp_bytes), "--perms", "1777", "--tmpfs", TMP]
-        words += self._mount_arguments(in_view=told is None)
+        words += self._mount_arguments(in_view=info_fd is None)
         return [*words, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(BOT)]
 
-    def outer_arguments(self, *, told: int) -> list[str]:
+    def outer_arguments(self, *, info_fd: int) -> list[str]:
         """Return the arguments of an outer bubblewrap, run by root, with the same mounts.
 
         bubblewrap itself needs /dev, /proc and /tmp in there; the bot sees none of them. The view
@@ -91,9 +91,10 @@ class BwrapArguments:
         laid its capabilities down, may end a process of another user. It may end its namespace.
 
         Args:
-            told: the descriptor on which bubblewrap tells the first process of the namespace.
+            info_fd: the descriptor to which bubblewrap writes the id of the namespace's first
+                process.
         """
-        words = ["--unshare-pid", "--info-fd", str(told), "--die-with-parent"]
+        words = ["--unshare-pid", "--info-fd", str(info_fd), "--die-with-parent"]
         words += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         words += ["--cap-add", "CAP_SETPCAP"]
         words += ["--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc"]

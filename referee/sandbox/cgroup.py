@@ -33,13 +33,13 @@ class Cgroup:
     """Limit one bot by a control group, removed at the end of the ``with``.
 
     Attributes:
-        entrance: the file into which a process writes its number to be in the group.
+        procs_file: the file into which a process writes its number to be in the group.
     """
 
     def __init__(self, parent: CgroupParent, folder: Path) -> None:
         self._parent = parent
         self._folder = folder
-        self.entrance = folder / "cgroup.procs"
+        self.procs_file = folder / "cgroup.procs"
 
     def __enter__(self) -> Self:
         return self
@@ -62,7 +62,7 @@ class CgroupParent(ABC):
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._numbers = count()
-        self._left: list[Path] = []
+        self._not_removed: list[Path] = []
 
     def make(self, limits: ResourceLimits) -> Cgroup:
         """Return a new control group with these limits.
@@ -70,7 +70,7 @@ class CgroupParent(ABC):
         Raises:
             OSError: the kernel refuses.
         """
-        for folder in list(self._left):
+        for folder in list(self._not_removed):
             self.remove(folder)
         folder = self._folder / f"bot-{os.getpid()}-{next(self._numbers)}"
         folder.mkdir()
@@ -93,11 +93,11 @@ class CgroupParent(ABC):
             else:
                 break
         else:
-            if folder not in self._left:
-                self._left.append(folder)
+            if folder not in self._not_removed:
+                self._not_removed.append(folder)
             return
         with suppress(ValueError):
-            self._left.remove(folder)
+            self._not_removed.remove(folder)
 
     @abstractmethod
     def oom_kills(self, folder: Path) -> int:

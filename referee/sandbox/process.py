@@ -121,9 +121,11 @@ class BotProcess:
         self._watchdog: Watchdog | None = None
         self._namespace: Namespace | None = None
         if launch.info is None:
-            self._watch(self.pid)
+            self._start_watchdog(self.pid)
         else:
-            self._namespace = Namespace(launch.info, outer=self.pid, known=self._watch)
+            self._namespace = Namespace(
+                launch.info, outer=self.pid, first_known=self._start_watchdog
+            )
 
     def _spawn(self, launch: Launch) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -141,7 +143,7 @@ class BotProcess:
         self._process.kill()
         self._process.wait()
 
-    def _watch(self, first: int) -> None:
+    def _start_watchdog(self, first: int) -> None:
         self._watchdog = Watchdog(
             first,
             self._launch,
@@ -184,7 +186,7 @@ class BotProcess:
 
     async def _clean_up(self) -> None:
         if self._namespace is not None:
-            await self._namespace.gone()
+            await self._namespace.wait_until_empty()
         elif not self._gone:
             end_stragglers(self.pid, self._token_variable)
         self._gone = True
@@ -203,7 +205,7 @@ class BotProcess:
             self._signal_group(signal.SIGTERM)
 
     def _kill(self) -> None:
-        if self._namespace is not None and (self.report is None or self._namespace.first):
+        if self._namespace is not None and (self.report is None or self._namespace.first_pid):
             self._namespace.kill()
         self._signal_group(signal.SIGKILL)
 

@@ -155,7 +155,7 @@ def test_limits_are_written_to_a_group_of_version_2(tmp_path: Path) -> None:
     groups = CgroupV2(tmp_path)
     assert (tmp_path / "cgroup.subtree_control").read_text() == "+memory +pids +cpu"
     group = groups.make(SMALL)
-    folder = group.entrance.parent
+    folder = group.procs_file.parent
     assert (folder / "memory.max").read_text() == str(SMALL.memory)
     assert (folder / "memory.oom.group").read_text() == "1"
     assert int((folder / "pids.max").read_text()) >= SMALL.processes
@@ -170,7 +170,7 @@ def test_limits_are_written_to_a_group_of_version_1(tmp_path: Path) -> None:
     groups = find_cgroups(tmp_path)
     assert isinstance(groups, CgroupV1)
     group = groups.make(SMALL)
-    folder = group.entrance.parent
+    folder = group.procs_file.parent
     assert (folder / "memory.limit_in_bytes").read_text() == str(SMALL.memory)
     (folder / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n")
     assert (group.oom_kills(), group.peak_memory()) == (1, 0)

@@ -18,14 +18,14 @@ _TIMER_SLACK = 0.002
 """Seconds added to every timer: a loop's timers may fire a millisecond early."""
 
 
-class OwedTurns:
+class UnansweredTurns:
     """Keep the turns that were sent and not answered, and run the clock of the oldest.
 
     Attributes:
-        turns: oldest first; those of games that ended meanwhile included, answers to which are
-            owed all the same.
+        turns: oldest first; those of games that ended meanwhile included, which must be
+            answered all the same.
         last_arrival: when the last answer came.
-        stalling: whether the flag of the oldest turn fell and its answer is still owed.
+        stalling: whether the flag of the oldest turn fell and its answer is still to come.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class OwedTurns:
             self._stop_timer()
 
     def drop(self, game: int, arrival: float) -> None:
-        """Remove a game's turn; its answer is no longer owed.
+        """Remove a game's turn; its answer is no longer expected.
 
         Only when it was the oldest has the bot been busy with it until now.
         """
