@@ -1,1 +1,1 @@
-"""The referee plays one match correctly; it knows nothing of queues, ladders or owners."""
+"""Play one match correctly; it knows nothing of queues, ladders or owners."""

@@ -1,4 +1,4 @@
-"""A bot's folder: ``bot.toml`` and what it says."""
+"""Read a bot's folder: ``bot.toml`` and what it says."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _EXAMPLE = 'name = "my_bot"\nrulesets = ["quasenbo"]\ncommand = ["python", "bot.
 
 @dataclass(frozen=True, slots=True)
 class BotFolder:
-    """What a bot's folder says of the bot.
+    """Hold what a bot's folder says of the bot.
 
     Attributes:
         path: the folder, absolute.

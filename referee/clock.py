@@ -1,4 +1,4 @@
-"""The clock: pure arithmetic, in seconds; nothing here reads the time.
+"""Charge thinking time: pure arithmetic, in seconds; nothing here reads the time.
 
 A turn is charged ``arrival - max(sent, previous arrival)``: the bot's own service time, however
 many turns it holds at once. Each game and seat has a `SeatClock`. The first millisecond of a turn
@@ -33,7 +33,7 @@ _TIME_CONTROL = re.compile(r"(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?")
 
 @dataclass(frozen=True, slots=True)
 class TimeControl:
-    """The agreed limits of each game and seat.
+    """Hold the agreed limits of each game and seat.
 
     Attributes:
         bank: thinking time at the start of a game.
@@ -77,16 +77,18 @@ class TimeControl:
 
 
 class SeatClock:
-    """The clock of one seat in one game. All times are floats in seconds.
+    """Keep the bank and margin of one seat in one game. All times are floats in seconds.
 
     Attributes:
+        control: the agreed limits.
         bank: thinking time left.
         margin: forgiveness left.
     """
 
-    __slots__ = ("_increment", "bank", "margin")
+    __slots__ = ("_increment", "bank", "control", "margin")
 
     def __init__(self, control: TimeControl) -> None:
+        self.control = control
         self.bank = control.bank.total_seconds()
         self.margin = control.margin.total_seconds()
         self._increment = control.increment.total_seconds()

@@ -1,4 +1,4 @@
-"""Errors of the referee package.
+"""Define the errors of the referee package.
 
 A bot's fault is a value (`referee.outcome.Forfeit`), never an exception. What is raised is the
 caller's fault, and then carries the fix, or our own, and then voids the match.
@@ -21,10 +21,6 @@ class InvalidRulesetError(InputError):
 
 class InvalidBoardError(InputError):
     """A board text that is not a sequence of whole decks of the game."""
-
-
-class InvalidCardError(InputError):
-    """A text that is not a card of the deck."""
 
 
 class InvalidActionError(InputError):
@@ -56,7 +52,7 @@ class InvalidBotError(InputError):
 
 
 class SandboxUnavailableError(InputError):
-    """This machine cannot wall bots in, and nobody allowed to run them without walls."""
+    """This machine cannot isolate bots, and nobody allowed to run them without isolation."""
 
 
 class VoidMatchError(RefereeError):

@@ -1,4 +1,4 @@
-"""How games end: points and places, terminations, forfeits.
+"""Describe how games end: points and places, terminations, forfeits.
 
 A bot's fault is a value here; it never leaves the match runner as an exception.
 """
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ForfeitReason(StrEnum):
-    """Why a seat loses for a fault of its bot."""
+    """Say why a seat loses for a fault of its bot."""
 
     ILLEGAL_ACTION = "illegal_action"
     INVALID_MESSAGE = "invalid_message"
@@ -27,7 +27,7 @@ class ForfeitReason(StrEnum):
 
 
 class Termination(StrEnum):
-    """Why a game ended."""
+    """Say why a game ended."""
 
     FINISHED = "finished"
     """The rules ended it."""
@@ -39,7 +39,7 @@ class Termination(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Forfeit:
-    """A seat loses a game for a fault of its bot.
+    """Record that a seat loses a game for a fault of its bot.
 
     Attributes:
         seat: the seat that forfeits.
@@ -56,7 +56,7 @@ class Forfeit:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the rules say of a finished game.
+    """Hold the points and places of a finished game.
 
     Attributes:
         points: by seat, more is better.

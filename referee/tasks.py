@@ -1,4 +1,4 @@
-"""Small waits of asyncio: for an event, for the end of a task, through a cancellation."""
+"""Wait in asyncio for an event or the end of a task, through cancellations."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-async def see_through(work: Coroutine[Any, Any, _T]) -> _T:
-    """Return what some work returns; a cancellation meanwhile is raised when it has ended."""
+async def run_to_end(work: Coroutine[Any, Any, _T]) -> _T:
+    """Run a coroutine to its end even if the waiting task is cancelled; that is raised then."""
     task = asyncio.create_task(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

@@ -1,4 +1,4 @@
-"""The version of this package, for a bot that shall not search for its own metadata."""
+"""Store the version of this package, so that a bot need not search for its metadata."""
 
 from typing import Final
 

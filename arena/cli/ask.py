@@ -65,7 +65,7 @@ def ask(  # noqa: PLR0913 -- a command's options
             f"{bot}/bot.toml does not name {replay.ruleset}; it is asked all the same", markup=False
         )
     reply = run_async(
-        question.put(
+        question.ask_bot(
             turns if history else turns[-1:],
             folder,
             control=TimeControl.parse(replay.time_control),

@@ -260,7 +260,7 @@ def _processes(parts: Iterable[matches_pb2.GetMatchLogResponse]) -> list[Process
         name = part.process
         texts.setdefault((name.table, name.entrant, name.hand), []).append(part.text)
     return [
-        ProcessLog.parse("".join(text), table=table, entrant=entrant, hand=hand)
+        ProcessLog.parse("".join(text), table=table, entrant=entrant, member=hand)
         for (table, entrant, hand), text in texts.items()
     ]
 

@@ -211,7 +211,7 @@ def write_logs(result: MatchResult, folder: Path) -> None:
     write_file(folder / "match.log", text.encode())
     for record in result.processes:
         stem = f"table{record.table}-{names[record.entrant]}"
-        if record.hand:
+        if record.member:
             stem += "-partner"
         for stream, text in (("stdout", record.stdout), ("stderr", record.stderr)):
             write_file(folder / f"{stem}.{stream}.txt", text.encode())

@@ -121,7 +121,7 @@ class MatchLog:
         self._names = tuple(names) if names else numbered(replay.entrants)
         self._processes = list(processes)
         self._printed = {
-            (each.table, each.entrant, each.hand): each.printed() for each in processes
+            (each.table, each.entrant, each.member): each.printed() for each in processes
         }
 
     def game(self, number: int) -> LoggedGame:
@@ -225,7 +225,7 @@ class MatchLog:
                 {
                     "bot": self._names[process.entrant],
                     "table": process.table,
-                    "hand": process.hand,
+                    "hand": process.member,
                     "facts": list(process.facts),
                     "stdout": process.stdout,
                     "stderr": process.stderr,
@@ -262,7 +262,7 @@ class MatchLog:
 
     def _process_lines(self, process: ProcessLog) -> Iterator[str]:
         """Yield what a process left that stands beside no turn."""
-        hand = f", hand {process.hand}" if process.hand else ""
+        hand = f", hand {process.member}" if process.member else ""
         yield ""
         yield f"{self._names[process.entrant]} at table {process.table}{hand}:"
         yield from (f"  {fact}" for fact in process.facts)
@@ -304,7 +304,7 @@ def _by(game: ReplayGame, *, seat: int, ply: int) -> str:
 
 
 def _key(process: ProcessLog) -> tuple[int, int, int]:
-    return process.table, process.entrant, process.hand
+    return process.table, process.entrant, process.member
 
 
 def _ranges(numbers: Sequence[int]) -> str:

@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
-from referee.sdk.marks import by_turn
+from referee.sdk.turn_markers import by_turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from referee.games.replay import Replay, ReplayGame
-    from referee.match.chair import ProcessRecord
-    from referee.sdk.marks import Turn
+    from referee.match.connection import ProcessRecord
+    from referee.sdk.turn_markers import Turn
 
 _STREAM = re.compile(r"--- (stdout|stderr|forfeits), (\d+) characters\n")
 _FORFEIT = re.compile(r"game (\d+): (.+)", re.DOTALL)
@@ -26,7 +26,7 @@ class ProcessLog:
     Attributes:
         table: its table.
         entrant: whose process it was.
-        hand: 0, or 1 for the second process of a team.
+        member: 0, or 1 for the second process of a team.
         facts: sentences about its start, its end and what it used.
         stdout: what it printed, shortened in the middle.
         stderr: what it printed there, likewise.
@@ -35,7 +35,7 @@ class ProcessLog:
 
     table: int
     entrant: int
-    hand: int = 0
+    member: int = 0
     facts: tuple[str, ...] = ()
     stdout: str = ""
     stderr: str = ""
@@ -54,7 +54,7 @@ class ProcessLog:
         return cls(
             table=record.table,
             entrant=record.entrant,
-            hand=record.hand,
+            member=record.member,
             facts=(
                 "it was never ready" if started is None else f"ready after {started:.3f} s",
                 f"ended: {report}{', by the referee' if report.stopped else ''}",
@@ -69,7 +69,7 @@ class ProcessLog:
         )
 
     @classmethod
-    def parse(cls, text: str, *, table: int, entrant: int, hand: int = 0) -> Self:
+    def parse(cls, text: str, *, table: int, entrant: int, member: int = 0) -> Self:
         """Read what `text` wrote; anything else is taken for stdout."""
         facts, streams = text, {"stdout": "", "stderr": "", "forfeits": ""}
         head = _STREAM.search(text)
@@ -85,7 +85,7 @@ class ProcessLog:
         return cls(
             table=table,
             entrant=entrant,
-            hand=hand,
+            member=member,
             facts=tuple(facts.splitlines()),
             stdout=streams["stdout"],
             stderr=streams["stderr"],
@@ -125,13 +125,13 @@ class ProcessLog:
 
 
 def process_key(game: ReplayGame, seat: int) -> tuple[int, int, int]:
-    """Return table, entrant and hand of the process in a seat."""
+    """Return table, entrant and member of the process in a seat."""
     return game.table, game.seats[seat], game.seats[:seat].count(game.seats[seat])
 
 
 def _forfeits(record: ProcessRecord, replay: Replay) -> dict[int, str]:
     """Return a line for each game that the process forfeited with a sentence."""
-    key = (record.table, record.entrant, record.hand)
+    key = (record.table, record.entrant, record.member)
     return {
         number: " ".join(forfeit.detail.split())
         for number, game in enumerate(replay.games)

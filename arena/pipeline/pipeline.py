@@ -94,7 +94,7 @@ class Pipeline:
         if self._running:
             await asyncio.wait(self._running, timeout=self._options.grace.total_seconds())
         await asyncio.gather(*(cancel(task) for task in self._running))
-        self._referee.monitor.stop()
+        self._referee.monitor.stop_sampling()
         self._log.info("pipeline stopped")
 
     async def _repeat(self, step: Callable[[], Awaitable[bool]], stopping: asyncio.Event) -> None:

@@ -25,7 +25,7 @@ from arena.version_id import bot_of
 from arena.webhooks.events import MOST_EVENTS, forfeit_event, suspension_event
 from referee.errors import RefereeError
 from referee.games.replay import Replay
-from referee.match.table import ILLEGAL_LIMIT
+from referee.match.judgement import ILLEGAL_LIMIT
 from referee.outcome import ForfeitReason
 
 LIMIT: Final = 3

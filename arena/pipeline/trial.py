@@ -29,7 +29,7 @@ from referee.games import parse_ruleset
 from referee.match.runner import MatchPlan
 from referee.match.settings import TableSettings
 from referee.sandbox.scratch import Scratch
-from referee.tasks import see_through
+from referee.tasks import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -116,7 +116,7 @@ class Trial:
             VoidMatchError: this machine is too busy to judge.
             ArenaError: the archive does not answer.
         """
-        self._require_sandbox()
+        self._require_isolation()
         version = await self._registry.version(self._claim.id)
         folder = await self._built(version)
         if folder is None or not await self._passes_check(folder):
@@ -134,11 +134,11 @@ class Trial:
         self._steps.append(VersionStep(name="trial", ok=False, detail=reason))
         return await self._finish(RejectionCause.ARENA, reason)
 
-    def _require_sandbox(self) -> None:
+    def _require_isolation(self) -> None:
         if self._options.allows_unsandboxed:
             return
         try:
-            self._referee.sandbox.require_walls()
+            self._referee.sandbox.require_isolation()
         except SandboxUnavailableError as error:
             raise TrialFailedError(str(error)) from error
 
@@ -269,7 +269,7 @@ class Trial:
         reason = reason[:REASON_CHARACTERS]
         bot = await self._registry.bot(bot_of(self._claim.id))
         event = verdict_event(version=self._claim.id, owner=bot.owner, reason=reason)
-        return await see_through(self._settle(cause, reason, event))
+        return await run_to_end(self._settle(cause, reason, event))
 
     async def _settle(self, cause: RejectionCause | None, reason: str, event: Event) -> Verdict:
         verdict = await self._trials.finish(

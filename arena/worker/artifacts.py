@@ -84,5 +84,5 @@ def remove(
 
 def log_name(process: ProcessRecord) -> str:
     """Return the name of a process's log in the archive: table, entrant, and hand in a team."""
-    hand = f"-h{process.hand}" if process.hand else ""
+    hand = f"-h{process.member}" if process.member else ""
     return f"t{process.table}-e{process.entrant}{hand}"

@@ -113,7 +113,7 @@ class Worker:
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Play matches until ``stopping`` is set and what is being played has been settled."""
-        self._referee.monitor.start()
+        self._referee.monitor.start_sampling()
         self._log.info("worker started", slots=self._options.slots, cores=self._options.cores)
         announcement = Announcement(
             name=self._options.name,
@@ -129,7 +129,7 @@ class Worker:
             await self._take_matches(stopping)
             await self._finish()
             await cancel(watching)
-        self._referee.monitor.stop()
+        self._referee.monitor.stop_sampling()
         self._log.info("worker stopped")
 
     def in_use(self) -> set[str]:
@@ -262,7 +262,7 @@ class Worker:
         game = parse_ruleset(spec.ruleset)
         versions = await self._arena.registry.versions(spec.entrants)
         if not (self._options.allows_unsandboxed or all(each.trusted for each in versions)):
-            self._referee.sandbox.require_walls()
+            self._referee.sandbox.require_isolation()
         match.digests = tuple(each.digest for each in versions)
         folders = await asyncio.to_thread(match_files.folders, self._arena.archive, match.digests)
         return MatchPlan(

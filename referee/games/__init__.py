@@ -1,4 +1,4 @@
-"""Rules engines: pure, standard library only. Rules know seats, never bots."""
+"""Implement the rules: pure, standard library only. Rules know seats, never bots."""
 
 from referee.games.base import Board, Game, GameInfo, Option, State
 from referee.games.registry import games, parse_ruleset

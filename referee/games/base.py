@@ -1,4 +1,4 @@
-"""The face that every game shows: `Game` makes `State` values from a `Board`.
+"""Define the interface of every game: `Game` makes `State` values from a `Board`.
 
 A state is a value: `State.apply` returns a new one and leaves the old unchanged; equal histories
 give equal states. Engines work on integers and bit masks; cards and actions are text at this face.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Board:
-    """All the card luck of one game: a deck order per deal, and the shuffles of recycles.
+    """Hold all the card luck of one game: a deck order per deal, and the shuffles of recycles.
 
     Boards compare equal when they hold the same seed and the same stacked decks for one deck.
 
@@ -100,7 +100,7 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option of a game.
+    """Describe one option of a game.
 
     Attributes:
         name: as written in a ruleset text.
@@ -121,7 +121,7 @@ def _no_dependent_defaults(_options: Mapping[str, str]) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class GameInfo:
-    """What people and the registry need to know of a game before it is built.
+    """Describe a game before it is built, for people and the registry.
 
     Attributes:
         name: the first word of its rulesets, ``quasenbo``.
@@ -159,7 +159,7 @@ class GameInfo:
 
 
 class Game(ABC):
-    """A rule set: a game with its options. Immutable.
+    """Define a rule set: a game with its options. Immutable.
 
     Attributes:
         name: the preset's name, ``quasenbo``.
@@ -212,7 +212,7 @@ class Game(ABC):
 
 
 class State(ABC):
-    """A position in a game, as a value.
+    """Hold a position in a game, as a value.
 
     A state that is not over waits for a seat with at least one legal action: draws, passes,
     recycles and deals happen inside `Game.start` and `State.apply` and are told as events.

@@ -1,10 +1,8 @@
-"""Cards as text and as bit masks, for every engine."""
+"""Convert bit masks of cards to texts, for every engine."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-from referee.errors import InvalidCardError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,21 +10,8 @@ if TYPE_CHECKING:
 _MEMO_LIMIT = 1 << 15
 
 
-def parse_cards(text: str, deck: Sequence[str]) -> tuple[str, ...]:
-    """Return the cards of a text, separated by white space, in the text's order.
-
-    Raises:
-        InvalidCardError: a word that is not a card of the deck.
-    """
-    words = tuple(text.split())
-    for word in words:
-        if word not in deck:
-            raise InvalidCardError(f"{word!r} is not a card; the deck is {' '.join(deck)}")
-    return words
-
-
 class MaskTexts(dict[int, tuple[str, ...]]):
-    """Maps a bit mask to the texts of its bits, lowest bit first; remembers what it was asked.
+    """Map a bit mask to the texts of its bits, lowest bit first; memoized.
 
     The memory is emptied when it holds 32,768 masks, so that a long-lived process stays small.
 

@@ -1,4 +1,4 @@
-"""What every game must keep: one suite that holds an engine to the promises of `referee.games`.
+"""Test that a game keeps every promise of `referee.games.base`.
 
 `check_game` plays one random game and checks every state on the way; `playthrough` writes a game
 down as text, to be compared with a golden copy. Both see a game only through its public face.

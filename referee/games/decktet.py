@@ -1,4 +1,4 @@
-"""The Decktet: P.D. Magnus's cards of six suits, most of which show two or three of them.
+"""Define the Decktet: P.D. Magnus's cards of six suits, most of which show two or three.
 
 A card reads rank, then suits in writing order: ``AM``, ``4YK``, ``PMSL``, ``TSWY``, ``CY``; the
 Excuse, without rank and suit, reads ``EX``. Ranks: A Ace, 2 to 9, P Pawn, T Court, C Crown. Each

@@ -1,4 +1,4 @@
-"""Pesë Katësh: an Albanian trick-taking game of four seats, played in floors of four deals.
+"""Play Pesë Katësh: an Albanian trick-taking game of four seats, played in floors of four deals.
 
 The rules are those of the Spanish text "Pesë Katësh - Reglas"; section numbers are its own. A floor
 has four deals with fixed tasks (section 2): tricks, +2 each; hearts, -2 each; queens, -4 each; the
@@ -96,7 +96,7 @@ def build(options: Mapping[str, str]) -> PeseKatesh:
 
 @dataclass(frozen=True, slots=True)
 class PeseKateshObservation:
-    """All that a seat may see; ``played`` and ``leaders`` tell who played what in this deal.
+    """Hold all that a seat may see; ``played`` and ``leaders`` tell who played what in this deal.
 
     Attributes:
         hand: the seat's cards, in the deck's order.
@@ -127,7 +127,7 @@ class PeseKateshObservation:
 
 
 class PeseKatesh(Game):
-    """Pesë Katësh with its options.
+    """Play Pesë Katësh with its options.
 
     Args:
         ruleset: the canonical text.
@@ -180,7 +180,7 @@ def _assert_total(points: Sequence[int], task: Task) -> None:
 
 
 class _Deal:
-    """What the states of one deal share.
+    """Hold what the states of one deal share.
 
     Attributes:
         game: the game being played.
@@ -212,7 +212,7 @@ class _Deal:
 
 
 class PeseKateshState(State):
-    """A position in a game of Pesë Katësh, as a value. Made by `PeseKatesh.start` and `apply`.
+    """Hold a position in a game of Pesë Katësh, as a value. Made by `PeseKatesh.start` and `apply`.
 
     Two states are equal when they have the same game, board and actions.
     """

@@ -1,4 +1,4 @@
-"""The cards and tasks of Pesë Katësh as bit masks, and random deals over them.
+"""Represent cards and tasks of Pesë Katësh as bit masks, and deal them at random.
 
 Bit i of a mask is the i-th card of the deck in the order of the *sorted texts* (2C, 2D, 2H, 2S, 3C,
 ..., TH, TS), so that the ascending bits of a hand are its legal actions in their order. `DECK` is
@@ -45,7 +45,7 @@ _FROM_LEADER = tuple(tuple((leader + turn) % SEATS for turn in range(SEATS)) for
 
 
 class _Subsets(dict[int, tuple[_Name, ...]], Generic[_Name]):
-    """By mask, the names of its cards in ascending order of bits, remembered once asked for.
+    """Map a mask to the names of its cards in ascending order of bits; memoized.
 
     Only asked for parts of a suit and parts of a quarter of the bits, so that it holds 65,536
     entries at most.
@@ -67,7 +67,7 @@ _TEXTS = _Subsets(CARDS)
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a deal is about.
+    """Name what a deal is about.
 
     Attributes:
         kind: its word in events and observations.

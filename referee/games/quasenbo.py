@@ -1,4 +1,4 @@
-"""Quäsenbö: get rid of your cards, and avoid a third card of one suit in a row.
+"""Play Quäsenbö: get rid of your cards, and avoid a third card of one suit in a row.
 
 ``quasenbo`` follows "Rules of Quäsenbö" by Jens Alfke & Ricci Adams; ``quasenbo-magnus`` follows
 the Spanish translation of P.D. Magnus's version for the Decktet, where Sevens are ordinary and the
@@ -70,7 +70,7 @@ _COUNTED_EVENTS = {DRAW: "draw", PENALTY: "penalty"}
 
 @dataclass(frozen=True, slots=True)
 class QuasenboObservation:
-    """All that one seat may see.
+    """Hold all that one seat may see.
 
     Attributes:
         hand: the seat's own cards, in the deck's order.
@@ -88,7 +88,7 @@ class QuasenboObservation:
 
 
 class _PartTexts(dict[int, tuple[str, ...]]):
-    """Maps the bits of some cards of a hand to their texts; remembers what it was asked.
+    """Map the bits of some cards of a hand to their texts; memoized.
 
     Args:
         cards: texts and bits of at most `_PART` cards, in the deck's order.
@@ -106,7 +106,7 @@ class _PartTexts(dict[int, tuple[str, ...]]):
 
 
 class _Faces:
-    """The texts of codes, masks and events, for one `QuasenboRules`.
+    """Convert codes, masks and events to texts, for one `QuasenboRules`.
 
     Attributes:
         code_of: action text to its code.
@@ -157,7 +157,7 @@ class _Faces:
 
 
 class QuasenboGame(Game):
-    """Quäsenbö with one choice of options; made by `referee.games.parse_ruleset`.
+    """Play Quäsenbö with one choice of options; made by `referee.games.parse_ruleset`.
 
     Attributes:
         rules: the integer tables that the engine plays by.
@@ -204,7 +204,7 @@ class QuasenboGame(Game):
 
 
 class QuasenboState(State):
-    """A position in a game of Quäsenbö, as a value."""
+    """Hold a position in a game of Quäsenbö, as a value."""
 
     __slots__ = ("_core", "_faces", "_game")
 

@@ -1,4 +1,4 @@
-"""Quäsenbö on integers: the rules as tables, and one mutable position that plays by them.
+"""Play Quäsenbö on integers: the rules as tables, and one mutable position.
 
 Every action has a code, in the sorted order of the actions' texts; the Excuse has six, one for each
 decree. A hand is a bit mask of codes in which the Excuse owns all of its six bits, so that
@@ -38,7 +38,7 @@ out only when it is read), else a count.
 
 
 class QuasenboRules:
-    """The constants of one choice of options.
+    """Hold the constants of one choice of options.
 
     Attributes:
         seats: number of seats.
@@ -120,7 +120,7 @@ class QuasenboRules:
 
 
 class QuasenboCore:
-    """A position that is changed in place: the hot path, without texts and without checks.
+    """Hold a position that is changed in place: the hot path, without texts and without checks.
 
     `apply` takes the code of a legal action (a bit of ``legal``) on trust; `copy` is cheap, as all
     but the hands is shared. The draws, passes and recycles that follow an action happen within it.

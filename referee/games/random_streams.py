@@ -1,4 +1,4 @@
-"""Card luck that any language can rebuild: SHA-256 counter streams and Fisher-Yates.
+"""Shuffle so that any language can rebuild it: SHA-256 counter streams and Fisher-Yates.
 
 The bytes are normative and stand in proto/README.md with test vectors: block i of a stream is
 SHA-256(key || name || 0x00 || i as 8 bytes big endian); its words are the 4-byte big-endian words
@@ -26,7 +26,7 @@ _Item = TypeVar("_Item")
 
 
 class RandomStream:
-    """An endless sequence of 32-bit words, fixed by a seed and by the purpose it is named after.
+    """Generate 32-bit words without end, fixed by a seed and the name of a purpose.
 
     Args:
         seed: the key when it has 32 bytes; otherwise its SHA-256 is.

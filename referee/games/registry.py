@@ -1,4 +1,4 @@
-"""Every game by name, and the rulesets that name a game with its options.
+"""Find games by name, and parse rulesets, which name a game with its options.
 
 A ruleset reads ``NAME`` or ``NAME:option=value,option=value``. Its canonical text sorts the options
 and leaves out those that have their default. A game's module is imported when it is asked for.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """Where a game is found: its module, and there its `GameInfo` and its builder."""
+    """Locate a game: its module, and there its `GameInfo` and its builder."""
 
     module: str
     info: str

@@ -1,4 +1,4 @@
-"""The replay of a match: enough to rebuild every state of every game, and to prove the outcome.
+"""Store a match so that every state can be rebuilt and every outcome verified.
 
 A replay is JSON (compression and files lie above). Each game carries a digest of everything but
 times and sentences, the header another, so that no changed byte passes; `verify` re-executes every
@@ -25,7 +25,7 @@ SEED_BYTES = 32
 
 
 class TurnTimes(NamedTuple):
-    """When one turn went where, in microseconds since its game's start.
+    """Hold when one turn was ready, sent, answered and applied, in microseconds of its game.
 
     A named tuple, since millions are made.
 
@@ -50,7 +50,7 @@ class TurnTimes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReplayGame:
-    """One game of a match.
+    """Hold one game of a match.
 
     Attributes:
         board: the board's index in the match.
@@ -90,7 +90,7 @@ class ReplayGame:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A match as it was played.
+    """Hold a match as it was played.
 
     Attributes:
         ruleset: canonical text.
@@ -373,13 +373,4 @@ def without_details(replay: Replay) -> Replay:
             replace(game, forfeits=tuple(replace(forfeit, detail="") for forfeit in game.forfeits))
             for game in replay.games
         ),
-    )
-
-
-def without_times(replay: Replay) -> Replay:
-    """Return the replay with every time and every forfeit's sentence left out."""
-    bare = without_details(replay)
-    return replace(
-        bare,
-        games=tuple(replace(game, times=(None,) * len(game.times)) for game in bare.games),
     )

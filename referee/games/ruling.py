@@ -1,4 +1,4 @@
-"""How a game is decided when seats forfeit: the rules' outcome, forfeits included."""
+"""Decide a game in which seats forfeit: the rules' outcome, forfeits included."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Plays one match: bot processes, their streams, tables, and the order of judgement."""
+"""Play one match: bot processes, their streams, tables, and the order of judgement."""

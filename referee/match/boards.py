@@ -1,4 +1,4 @@
-"""Duplicate boards: which entrant sits where at which table.
+"""Seat entrants on duplicate boards: who sits where at which table.
 
 Table r plays rotation r of every board of a match, with its own processes, so that no process
 ever sees a board from two seats.

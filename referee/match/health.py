@@ -1,4 +1,4 @@
-"""The referee's own health: how late its event loop runs.
+"""Measure how late the referee's own event loop runs.
 
 A time-out that fell while the referee itself lagged is void. Pressure that a bot makes does not
 count: the referee runs at a higher priority than its bots, and only its own lateness is measured.
@@ -23,12 +23,12 @@ VOID_LAG = 0.100
 VOID_SHARE = 0.1
 """The share of the turn that the lag must reach besides: a busy machine lags a little always."""
 
-_KEPT = 4096
+_SPELLS_LIMIT = 4096
 _PRESSURE = Path("/proc/pressure/cpu")
 
 
 class LagMonitor:
-    """Samples the lag of the running event loop and remembers when it lagged.
+    """Sample the lag of the running event loop and remembers when it lagged.
 
     Attributes:
         worst: the largest lag seen since the start, in seconds.
@@ -38,16 +38,16 @@ class LagMonitor:
     def __init__(self) -> None:
         self.worst = 0.0
         self.latest = 0.0
-        self._spells: deque[tuple[float, float]] = deque(maxlen=_KEPT)
+        self._spells: deque[tuple[float, float]] = deque(maxlen=_SPELLS_LIMIT)
         self._timer: asyncio.TimerHandle | None = None
         self._due = 0.0
 
-    def start(self) -> None:
+    def start_sampling(self) -> None:
         """Begin to sample on the running loop; a second call changes nothing."""
         if self._timer is None:
             self._arm()
 
-    def stop(self) -> None:
+    def stop_sampling(self) -> None:
         """Stop sampling."""
         if self._timer is not None:
             self._timer.cancel()

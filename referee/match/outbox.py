@@ -1,4 +1,4 @@
-"""What one bot is sent: letters, news of games, and turns once it may think."""
+"""Send one bot its messages, starts and ends of games, and turns once it may think."""
 
 from __future__ import annotations
 
@@ -18,52 +18,52 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from referee.match.owed import OwedTurns
     from referee.match.turns import OpenTurn
+    from referee.match.unanswered import UnansweredTurns
     from referee.outcome import Forfeit, Outcome, Termination
 
-NEWS_DELAY = 0.050
+EVENTS_DELAY = 0.050
 """Seconds that starts and ends of games wait for turns to travel with."""
 
 
 class Outbox:
-    """Collects what one bot is to be sent, and writes it, one message at a time."""
+    """Collect what one bot is to be sent, and write it, one message at a time."""
 
     def __init__(
         self,
-        owed: OwedTurns,
+        unanswered: UnansweredTurns,
         *,
         permits: PermitPool,
-        guard: Callable[[], AbstractContextManager[None]],
+        void_on_error: Callable[[], AbstractContextManager[None]],
     ) -> None:
         """Create it inside the running loop.
 
         Args:
-            owed: takes the turns that are written.
+            unanswered: takes the turns that are written.
             permits: turns wait for one of these.
-            guard: a context in which an exception is our own fault.
+            void_on_error: a context in which an exception is our own fault.
         """
-        self._owed = owed
-        self._guard = guard
+        self._unanswered = unanswered
+        self._void_on_error = void_on_error
         self._loop = asyncio.get_running_loop()
         self._wake = asyncio.Event()
         self._permit = Permit(permits, granted=self._wake.set)
-        self._letters: deque[pb.PlayResponse] = deque()
-        self._news = pb.PlayResponse()
-        self._has_news = False
-        self._news_timer: asyncio.TimerHandle | None = None
+        self._messages: deque[pb.PlayResponse] = deque()
+        self._game_events = pb.PlayResponse()
+        self._has_events = False
+        self._events_timer: asyncio.TimerHandle | None = None
         self._waiting: deque[OpenTurn] = deque()
         self._closed = False
 
-    def post(self, letter: pb.PlayResponse) -> None:
-        """Send a message; news that waits goes first."""
-        self._letters.append(letter)
+    def post(self, message: pb.PlayResponse) -> None:
+        """Send a message, behind the starts and ends of games that wait."""
+        self._messages.append(message)
         self._wake.set()
 
     def game_starts(self, *, game: int, seat: int, seed: bytes) -> None:
         """Tell that a game starts."""
-        self._news.turns.games_started.add(game=game, seat=seat, seed=seed)
-        self._note_news()
+        self._game_events.turns.games_started.add(game=game, seat=seat, seed=seed)
+        self._event_added()
 
     def game_ends(
         self,
@@ -75,13 +75,13 @@ class Outbox:
     ) -> None:
         """Tell that a game is over."""
         wire.fill_game_over(
-            self._news.turns.games_over.add(),
+            self._game_events.turns.games_over.add(),
             game=game,
             termination=termination,
             outcome=outcome,
             forfeits=forfeits,
         )
-        self._note_news()
+        self._event_added()
 
     def ask(self, turn: OpenTurn) -> None:
         """Send a turn as soon as the bot has a permit to think."""
@@ -94,18 +94,18 @@ class Outbox:
             if turn.game == game:
                 turn.live = False
 
-    def settle(self) -> None:
-        """After answers: give an unused permit back, and see what may be sent next."""
-        if not self._owed.turns and (self._permit.contended or not self._waiting):
-            self._permit.let_go()
+    def after_answers(self) -> None:
+        """Give an unused permit back, and send the next turns that may be sent."""
+        if not self._unanswered.turns and (self._permit.contended or not self._waiting):
+            self._permit.release()
         if self._waiting:
             self._wake.set()
 
     def clear(self) -> None:
-        """Send no turns and no news any more; letters only."""
+        """Drop the turns that wait; send only messages and what games ended."""
         self._waiting.clear()
-        self._stop_news_timer()
-        self._permit.let_go()
+        self._stop_events_timer()
+        self._permit.release()
 
     def close(self) -> None:
         """Send nothing more."""
@@ -127,7 +127,7 @@ class Outbox:
 
     def _next(self) -> bytes | None:
         """Return the next message to write, or None."""
-        with self._guard():
+        with self._void_on_error():
             return self._compose()
         return None
 
@@ -135,29 +135,29 @@ class Outbox:
         if self._closed:
             return None
         if self._may_send_turns():
-            message = self._take_news()
+            message = self._take_events()
             turns = self._add_turns(message.turns)
             data = message.SerializeToString()
             # Stamped after the work and before the write, so that the bot pays for neither.
-            self._owed.sent(turns, time.monotonic())
+            self._unanswered.add_sent(turns, time.monotonic())
             return data
-        if self._has_news and (self._news_timer is None or self._letters):
-            return self._take_news().SerializeToString()
-        return self._letters.popleft().SerializeToString() if self._letters else None
+        if self._has_events and (self._events_timer is None or self._messages):
+            return self._take_events().SerializeToString()
+        return self._messages.popleft().SerializeToString() if self._messages else None
 
     def _may_send_turns(self) -> bool:
         waiting = self._waiting
-        owed = self._owed.turns
+        unanswered = self._unanswered.turns
         while waiting and not waiting[0].live:
             waiting.popleft()
         if not waiting:
-            if not owed:
+            if not unanswered:
                 # The turn that the permit was asked for died while it waited.
-                self._permit.let_go()
+                self._permit.release()
             return False
-        if self._owed.stalling:
+        if self._unanswered.stalling:
             return False
-        if owed and (len(waiting) < len(owed) or self._permit.contended):
+        if unanswered and (len(waiting) < len(unanswered) or self._permit.contended):
             # The bot has enough to do: what waits goes out in fewer, larger messages.
             return False
         return self._permit.take()
@@ -178,22 +178,22 @@ class Outbox:
             )
         return live
 
-    def _take_news(self) -> pb.PlayResponse:
-        news, self._news, self._has_news = self._news, pb.PlayResponse(), False
-        self._stop_news_timer()
-        return news
+    def _take_events(self) -> pb.PlayResponse:
+        events, self._game_events, self._has_events = self._game_events, pb.PlayResponse(), False
+        self._stop_events_timer()
+        return events
 
-    def _note_news(self) -> None:
-        """News travels with the next turns; alone only when there are none for a while."""
-        self._has_news = True
-        if self._news_timer is None:
-            self._news_timer = self._loop.call_later(NEWS_DELAY, self._news_overdue)
+    def _event_added(self) -> None:
+        """Send it with the next turns; alone only when there are none for a while."""
+        self._has_events = True
+        if self._events_timer is None:
+            self._events_timer = self._loop.call_later(EVENTS_DELAY, self._events_overdue)
 
-    def _news_overdue(self) -> None:
-        self._news_timer = None
+    def _events_overdue(self) -> None:
+        self._events_timer = None
         self._wake.set()
 
-    def _stop_news_timer(self) -> None:
-        if self._news_timer is not None:
-            self._news_timer.cancel()
-            self._news_timer = None
+    def _stop_events_timer(self) -> None:
+        if self._events_timer is not None:
+            self._events_timer.cancel()
+            self._events_timer = None

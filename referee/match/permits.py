@@ -1,4 +1,4 @@
-"""Thinking permits: no more bots think at the same time than there are cores."""
+"""Limit how many bots think at the same time to the number of cores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class PermitPool:
-    """Grants permits to those who wait, in the order in which they asked.
+    """Grant permits to those who wait, in the order in which they asked.
 
     A bot with unanswered turns holds one permit. While others wait, whoever holds one gets no new
     turns: it drains, gives its permit back and asks again, so that nobody starves.
@@ -52,7 +52,7 @@ class PermitPool:
 
 
 class Permit:
-    """One bot's hold on a pool.
+    """Take and give back one bot's permit of a pool.
 
     Attributes:
         held: whether the bot may think.
@@ -82,7 +82,7 @@ class Permit:
             self._pool.request(self._receive)
         return self.held
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Give the permit back, or stop waiting for it."""
         if self._asked:
             self._asked = False

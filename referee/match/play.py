@@ -1,4 +1,4 @@
-"""One game in progress: whose turn it is, what was done when, who forfeited."""
+"""Play one game: ask the seat to act, apply its answers, record actions, times and forfeits."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from referee.outcome import Forfeit, ForfeitReason, Termination
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from referee.errors import InputError
     from referee.games import Game, State
-    from referee.match.chair import Chair
+    from referee.match.connection import BotConnection
     from referee.match.settings import TableSettings
 
 DETAIL_LIMIT = 300
@@ -24,12 +25,12 @@ DETAIL_LIMIT = 300
 
 
 class Play:
-    """One game in progress. It waits for at most one turn.
+    """Play one game; it waits for at most one turn.
 
     Attributes:
         board: the board's index, which is also the game's number at the table.
         seats: the entrant in each seat.
-        chairs: the process in each seat.
+        connections: the process in each seat.
         over: whether the game has ended.
     """
 
@@ -39,15 +40,15 @@ class Play:
         "_begun",
         "_clocks",
         "_ended",
+        "_forfeited",
         "_forfeits",
         "_game",
-        "_gone",
         "_seen",
         "_state",
         "_times",
         "_turn",
         "board",
-        "chairs",
+        "connections",
         "over",
         "seats",
     )
@@ -59,7 +60,7 @@ class Play:
         *,
         board: int,
         seats: tuple[int, ...],
-        chairs: Sequence[Chair],
+        connections: Sequence[BotConnection],
         settings: TableSettings,
         ended: Callable[[Play], None],
     ) -> None:
@@ -70,7 +71,7 @@ class Play:
             state: the first state.
             board: the board's index.
             seats: the entrant in each seat.
-            chairs: the process in each seat.
+            connections: the process in each seat.
             settings: the clock, and whether forced turns are asked.
             ended: called once, when the game is over.
         """
@@ -78,7 +79,7 @@ class Play:
         self._state = state
         self.board = board
         self.seats = seats
-        self.chairs = chairs
+        self.connections = connections
         self.over = False
         self._asks_forced = settings.asks_forced
         self._ended = ended
@@ -87,25 +88,25 @@ class Play:
         self._actions: list[str] = []
         self._times: list[TurnTimes | None] = []
         self._forfeits: list[Forfeit] = []
-        self._gone: set[int] = set()
+        self._forfeited: set[int] = set()
         self._turn: OpenTurn | None = None
         self._begun = time.monotonic()
 
     def begin(self) -> None:
-        """Count out those whose process is gone already, then ask the first seat."""
-        for seat, chair in enumerate(self.chairs):
-            if chair.failure is not None:
-                self._note_forfeit(seat, *chair.failure)
+        """Forfeit the seats whose process has failed already, then ask the first seat."""
+        for seat, connection in enumerate(self.connections):
+            if connection.failure is not None:
+                self._note_forfeit(seat, *connection.failure)
         if self._is_decided():
             self._finish()
         else:
             self._advance()
 
-    def answer(self, turn: OpenTurn, text: str) -> InvalidActionError | IllegalActionError | None:
+    def apply(self, turn: OpenTurn, text: str) -> InputError | None:
         """Parse, judge and apply the answer to the open turn.
 
         Returns:
-            Why the text is no legal action, and then nothing has changed.
+            Why the text is no action of the game, or not legal now; then nothing has changed.
         """
         try:
             self._state = self._state.apply(text)
@@ -128,21 +129,17 @@ class Play:
         self._advance()
         return None
 
-    def forfeit(self, seat: int, reason: ForfeitReason, detail: str) -> None:
-        """Let a seat lose; the game goes on while two entrants are left."""
-        if self.over or self.seats[seat] in self._gone:
+    def forfeit(self, loser: BotConnection, reason: ForfeitReason, detail: str) -> None:
+        """Let a process and its entrant lose; the game goes on while two entrants are left."""
+        seat = self.connections.index(loser)
+        if self.over or self.seats[seat] in self._forfeited:
             return
         self._note_forfeit(seat, reason, detail)
         if self._is_decided():
             self._finish()
-        elif self._turn is not None and self.seats[self._turn.seat] in self._gone:
-            self._let_turn_go()
+        elif self._turn is not None and self.seats[self._turn.seat] in self._forfeited:
+            self._discard_turn()
             self._advance()
-
-    def forfeit_chair(self, chair: Chair) -> None:
-        """Let the entrant of a process that failed lose."""
-        if chair.failure is not None:
-            self.forfeit(self.chairs.index(chair), *chair.failure)
 
     def record(self, table: int) -> ReplayGame:
         """Return the game that is over, as a replay holds it."""
@@ -162,7 +159,7 @@ class Play:
         state = self._state
         while (seat := state.seat_to_act) is not None:
             legal = state.legal_actions()
-            if (len(legal) > 1 or self._asks_forced) and self.seats[seat] not in self._gone:
+            if (len(legal) > 1 or self._asks_forced) and self.seats[seat] not in self._forfeited:
                 self._state = state
                 self._ask(seat, legal)
                 return
@@ -176,7 +173,6 @@ class Play:
     def _ask(self, seat: int, legal: tuple[str, ...]) -> None:
         state = self._state
         self._turn = turn = OpenTurn(
-            self,
             game=self.board,
             seat=seat,
             ply=state.ply,
@@ -187,12 +183,12 @@ class Play:
             ready=time.monotonic(),
         )
         self._seen[seat] = state.event_count
-        self.chairs[seat].session.ask(turn)
+        self.connections[seat].ask(turn)
 
     def _note_forfeit(self, seat: int, reason: ForfeitReason, detail: str) -> None:
-        if self.seats[seat] in self._gone:
+        if self.seats[seat] in self._forfeited:
             return
-        self._gone.add(self.seats[seat])
+        self._forfeited.add(self.seats[seat])
         if len(detail) > DETAIL_LIMIT:
             detail = f"{detail[:DETAIL_LIMIT]}..."
         self._forfeits.append(Forfeit(seat=seat, reason=reason, detail=detail, ply=self._state.ply))
@@ -200,7 +196,7 @@ class Play:
     def _is_decided(self) -> bool:
         return len(entrants_left(self.seats, self._forfeits)) <= 1
 
-    def _let_turn_go(self) -> None:
+    def _discard_turn(self) -> None:
         if self._turn is not None:
             self._turn.live = False
             self._turn = None
@@ -208,5 +204,5 @@ class Play:
     def _finish(self) -> None:
         if not self.over:
             self.over = True
-            self._let_turn_go()
+            self._discard_turn()
             self._ended(self)

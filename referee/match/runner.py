@@ -1,4 +1,4 @@
-"""Plays a whole match: every table, at the same time or one after another."""
+"""Play a whole match: every table, at the same time or one after another."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MatchPlan:
-    """A match to play.
+    """Describe a match to play.
 
     Attributes:
         game: its rules.
@@ -60,7 +60,7 @@ class MatchPlan:
 
 @dataclass(frozen=True, slots=True)
 class MatchResult:
-    """A match that was played.
+    """Hold a match that was played.
 
     Attributes:
         replay: everything that happened.
@@ -74,7 +74,7 @@ class MatchResult:
 
 
 class Referee:
-    """What the matches of one process share: permits to think, and the watch on its own lag."""
+    """Play matches that share the thinking permits and the lag monitor of one process."""
 
     def __init__(self, *, sandbox: Sandbox, cores: int, tables: int) -> None:
         """Create the referee inside the running loop, and remove what killed ones left.
@@ -105,7 +105,7 @@ class Referee:
         """
         begun = time.monotonic()
         self._matches += 1
-        self.monitor.start()
+        self.monitor.start_sampling()
         tables = [
             asyncio.create_task(self._play_table(plan, rotation, progress))
             for rotation in range(plan.rotations)
@@ -120,7 +120,7 @@ class Referee:
             finally:  # cancelled once more meanwhile
                 self._matches -= 1
                 if not self._matches:
-                    self.monitor.stop()
+                    self.monitor.stop_sampling()
         return MatchResult(
             replay=_replay(plan, results, self.sandbox.tier),
             processes=tuple(record for result in results for record in result.processes),

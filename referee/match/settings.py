@@ -1,4 +1,4 @@
-"""How a table is run."""
+"""Configure how a table is run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableSettings:
-    """How a table is run; times in seconds.
+    """Configure how a table is run; times in seconds.
 
     Attributes:
         control: the clock of each game and seat.

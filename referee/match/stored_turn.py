@@ -1,4 +1,4 @@
-"""One turn of a stored game, rebuilt as its seat saw it."""
+"""Rebuild a turn of a stored game as its seat saw it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StoredTurn:
-    """A turn of a game in a replay.
+    """Hold a turn of a game in a replay.
 
     Attributes:
         game: the game.

@@ -1,4 +1,4 @@
-"""The gRPC server of one table: a unix socket per bot process, each seat claimed once."""
+"""Serve one table over gRPC: a unix socket per bot process, each seat claimed once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import grpc
 from referee.sandbox.scratch import Scratch
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from referee.match.session import Session
@@ -25,12 +26,12 @@ _OPTIONS = (
 
 
 class StreamServer:
-    """Serves `RefereeService.Play` for the processes of one table.
+    """Serve `RefereeService.Play` for the processes of one table.
 
     Every socket is added before the server starts; one added later would accept and hang.
     """
 
-    def __init__(self, sessions: dict[str, Session]) -> None:
+    def __init__(self, sessions: Mapping[str, Session]) -> None:
         """Create the server inside the running loop.
 
         Args:

@@ -1,22 +1,22 @@
-"""A turn that is put to a bot, and the times of its way there and back."""
+"""Hold a turn that is put to a bot, and when it was sent and answered."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from referee.clock import SeatClock
+    from referee.wire import Observation
 
 
 class OpenTurn:
-    """A turn that a bot owes an answer to, or will owe once it is sent.
+    """Hold a turn that a bot owes an answer to, or will owe once it is sent.
 
     Moments are those of `time.monotonic`.
 
     Attributes:
-        subject: the game in progress, which is the table's affair.
         game: the game's number at the table.
         seat: the seat that is asked.
         ply: how many actions have been applied.
@@ -45,13 +45,11 @@ class OpenTurn:
         "ready",
         "seat",
         "sent",
-        "subject",
         "think_us",
     )
 
     def __init__(  # noqa: PLR0913 -- a record on the hot path
         self,
-        subject: Any,
         *,
         game: int,
         seat: int,
@@ -59,10 +57,9 @@ class OpenTurn:
         clock: SeatClock,
         legal_actions: Sequence[str],
         events: Sequence[str],
-        observation: Any,
+        observation: Observation,
         ready: float,
     ) -> None:
-        self.subject = subject
         self.game = game
         self.seat = seat
         self.ply = ply

@@ -1,1 +1,1 @@
-"""Runs a bot's command: processes, limits, namespaces, filters."""
+"""Run a bot's command: processes, limits, namespaces, filters."""

@@ -1,9 +1,9 @@
-"""Walls around a bot: bubblewrap with namespaces, a seccomp filter and limits.
+"""Isolate bots by bubblewrap: namespaces, a seccomp filter and limits.
 
 bubblewrap never starts as root with a user namespace: the "nobody" inside would be the host's root.
 As root, every running bot is a user of its own on the host. Where that user cannot read what the
 bot needs, root's bubblewrap builds a view first in which it can, without a user namespace and with
-no more capabilities than it takes to become that user; the walls stand inside of it.
+no more capabilities than it takes to become that user; the bot's own namespaces are inside of it.
 
 There is no /proc inside: it would show the environment of the first process, and in containers it
 is a new /proc that fails.
@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from referee.errors import InvalidBotError, SandboxUnavailableError
-from referee.sandbox.bwrap_arguments import BOT, SEAT, TMP, Mount, Walls, system_mounts
+from referee.sandbox.bwrap_arguments import BOT, SEAT, TMP, BwrapArguments, Mount, system_mounts
 from referee.sandbox.folder_use import prune
-from referee.sandbox.limits import Limits
+from referee.sandbox.limits import ResourceLimits
 from referee.sandbox.runtimes import SYSTEM_PATH, Runtime, Runtimes, find_runtimes, outermost
 from referee.sandbox.sandbox import BRIDGE, BotCommand, Launch, Sandbox, bot_environment
 from referee.sandbox.seat_users import (
@@ -45,7 +45,7 @@ _PACKAGES = {"bwrap": "bubblewrap", "nice": "coreutils", "sh": "dash"}
 
 @dataclass(frozen=True, slots=True)
 class SandboxSettings:
-    """How bots are walled in.
+    """Configure how bots are isolated.
 
     Attributes:
         limits: what a bot may use.
@@ -56,7 +56,7 @@ class SandboxSettings:
         cgroup: a control group in which ours may be made; one that was delegated to us if None.
     """
 
-    limits: Limits = field(default_factory=Limits)
+    limits: ResourceLimits = field(default_factory=ResourceLimits)
     python: Path | None = None
     node: Path | None = None
     node_modules: Path | None = None
@@ -65,7 +65,7 @@ class SandboxSettings:
 
 
 class BubblewrapSandbox(Sandbox):
-    """Runs each bot in namespaces of its own, behind a seccomp filter.
+    """Run each bot in namespaces of its own, behind a seccomp filter.
 
     Attributes:
         runtimes: the interpreters that bots may name.
@@ -78,7 +78,7 @@ class BubblewrapSandbox(Sandbox):
         cgroups: CgroupParent | None = None,
         why: str = "",
     ) -> None:
-        """Look up what is needed; whether it works is for `detect_sandbox` to find out.
+        """Find the programs needed; `detect_sandbox` tests whether they work.
 
         Args:
             settings: how bots are walled in.
@@ -102,25 +102,27 @@ class BubblewrapSandbox(Sandbox):
         self._cgroups = cgroups
         self._users = SeatUsers(settings.users) if os.geteuid() == 0 else None
 
-    def launch(self, command: BotCommand, *, limits: Limits | None = None) -> Launch:
-        """Return the command behind the walls."""
+    def launch(self, command: BotCommand, *, limits: ResourceLimits | None = None) -> Launch:
+        """Return the command in its sandbox."""
         limits = limits or self.limits
         runtime = self._runtime(command)
         with ExitStack() as held, ExitStack() as opened:
             user = self._lend_user(command, held)
-            info, told = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+            info, info_fd = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
             opened.callback(os.close, info)
             inherited = _Inherited(opened)
-            inherited.add(told)
-            walls = Walls(self._mounts(command, runtime), _environment(command, runtime), limits)
+            inherited.add(info_fd)
+            arguments = BwrapArguments(
+                self._mounts(command, runtime), _environment(command, runtime), limits
+            )
             words = (
-                *self._enter(walls, user, inherited, told=told),
+                *self._enter(arguments, user, inherited, info_fd=info_fd),
                 *(self._tools["prlimit"], *limits.inner_words(), *runtime.argv),
             )
             cgroup = None
             if self._cgroups is not None:
                 cgroup = held.enter_context(self._cgroups.make(limits))
-                words = (*self._into(cgroup.entrance), *words)
+                words = (*self._join_cgroup(cgroup.procs_file), *words)
             opened.pop_all()
             return Launch(
                 argv=words,
@@ -134,8 +136,8 @@ class BubblewrapSandbox(Sandbox):
                 held=held.pop_all(),
             )
 
-    def require_walls(self) -> None:
-        """Agree."""
+    def require_isolation(self) -> None:
+        """Allow bots that nobody trusts: they are isolated."""
 
     def _runtime(self, command: BotCommand) -> Runtime:
         found = self.runtimes.resolve(command.words, command.folder)
@@ -172,15 +174,15 @@ class BubblewrapSandbox(Sandbox):
         return tuple(mounts)
 
     def _enter(
-        self, walls: Walls, user: int | None, inherited: _Inherited, *, told: int
+        self, arguments: BwrapArguments, user: int | None, inherited: _Inherited, *, info_fd: int
     ) -> list[str]:
-        """Return the words behind which a command is within the walls."""
+        """Return the words that start a command in the sandbox, when put before it."""
         tools = self._tools
-        viewed = user is not None and not all(can_reach(m.source, user) for m in walls.mounts)
-        words = [tools["nice"], "-n", str(walls.limits.nice)]
-        words += [tools["prlimit"], *walls.limits.outer_words(), "--"]
+        viewed = user is not None and not all(can_reach(m.source, user) for m in arguments.mounts)
+        words = [tools["nice"], "-n", str(arguments.limits.nice)]
+        words += [tools["prlimit"], *arguments.limits.outer_words(), "--"]
         if viewed:
-            view = inherited.data(_joined(walls.view_arguments(told=told)))
+            view = inherited.data(_joined(arguments.outer_arguments(info_fd=info_fd)))
             words += [tools["bwrap"], "--args", str(view), "--"]
         if user is not None:
             words += [tools["setpriv"], "--reuid", str(user), "--regid", str(user)]
@@ -188,16 +190,16 @@ class BubblewrapSandbox(Sandbox):
         if viewed:
             words += ["--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
         seccomp = inherited.data(self._filter)
-        arguments = walls.arguments(told=None if viewed else told, seccomp=seccomp)
-        return [*words, tools["bwrap"], "--args", str(inherited.data(_joined(arguments))), "--"]
+        inner = arguments.inner_arguments(info_fd=None if viewed else info_fd, seccomp=seccomp)
+        return [*words, tools["bwrap"], "--args", str(inherited.data(_joined(inner))), "--"]
 
-    def _into(self, entrance: Path) -> tuple[str, ...]:
+    def _join_cgroup(self, procs_file: Path) -> tuple[str, ...]:
         # Born in its group: what a process forks before it is moved would stay outside.
-        return (self._tools["sh"], "-c", 'echo $$ >"$0" && exec "$@"', str(entrance))
+        return (self._tools["sh"], "-c", 'echo $$ >"$0" && exec "$@"', str(procs_file))
 
 
 class _Inherited:
-    """Descriptors that a child is given."""
+    """Collect the descriptors that a child inherits."""
 
     def __init__(self, opened: ExitStack) -> None:
         self._opened = opened

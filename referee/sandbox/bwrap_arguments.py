@@ -1,4 +1,4 @@
-"""bubblewrap's arguments: what a bot sees, and what it is kept from."""
+"""Build bubblewrap's arguments: mounts, environment and namespaces of a bot."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from referee.sandbox.limits import Limits
+    from referee.sandbox.limits import ResourceLimits
 
 BOT = Path("/bot")
 SEAT = Path("/run/arena")
@@ -26,7 +26,7 @@ _FROM_HOST_ETC = ("ld.so.cache", "alternatives")
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A folder or file that a bot sees.
+    """Mount a folder or file where a bot sees it.
 
     Attributes:
         source: where it is outside; a symbolic link of the root folder is seen as a link.
@@ -49,8 +49,8 @@ def system_mounts() -> tuple[Mount, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Walls:
-    """What one bot sees.
+class BwrapArguments:
+    """Build bubblewrap's arguments for one bot.
 
     Attributes:
         mounts: its folders and files besides /dev, /dev/shm and /tmp.
@@ -60,40 +60,41 @@ class Walls:
 
     mounts: tuple[Mount, ...]
     environment: Mapping[str, str]
-    limits: Limits
+    limits: ResourceLimits
 
-    def arguments(self, *, told: int | None, seccomp: int) -> list[str]:
-        """Return the arguments that build the walls.
+    def inner_arguments(self, *, info_fd: int | None, seccomp: int) -> list[str]:
+        """Return the arguments that create the bot's namespaces and mounts.
 
         Args:
-            told: the descriptor on which bubblewrap tells the first process of the namespace; None
-                where a view was built around: then every mount is at its target already.
+            info_fd: the descriptor to which bubblewrap writes the id of the namespace's first
+                process; None inside an outer bubblewrap: every mount is at its target already.
             seccomp: the descriptor that holds the filter.
         """
         words = ["--unshare-user", "--uid", _INSIDE, "--gid", _INSIDE, "--unshare-ipc"]
         words += ["--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup"]
         words += ["--die-with-parent", "--new-session"]
-        words += [] if told is None else ["--info-fd", str(told)]
+        words += [] if info_fd is None else ["--info-fd", str(info_fd)]
         words += ["--seccomp", str(seccomp), "--clearenv"]
         for name, value in self.environment.items():
             words += ["--setenv", name, value]
         words += ["--dev", "/dev"]
         words += ["--size", str(self.limits.shm_bytes), "--perms", "1777", "--tmpfs", SHM]
         words += ["--size", str(self.limits.tmp_bytes), "--perms", "1777", "--tmpfs", TMP]
-        words += self._mount_arguments(in_view=told is None)
+        words += self._mount_arguments(in_view=info_fd is None)
         return [*words, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(BOT)]
 
-    def view_arguments(self, *, told: int) -> list[str]:
-        """Return the arguments with which root builds a view of the same mounts around the walls.
+    def outer_arguments(self, *, info_fd: int) -> list[str]:
+        """Return the arguments of an outer bubblewrap, run by root, with the same mounts.
 
         bubblewrap itself needs /dev, /proc and /tmp in there; the bot sees none of them. The view
         has a pid namespace, too: when we die, the kernel asks whether this bubblewrap, which has
         laid its capabilities down, may end a process of another user. It may end its namespace.
 
         Args:
-            told: the descriptor on which bubblewrap tells the first process of the namespace.
+            info_fd: the descriptor to which bubblewrap writes the id of the namespace's first
+                process.
         """
-        words = ["--unshare-pid", "--info-fd", str(told), "--die-with-parent"]
+        words = ["--unshare-pid", "--info-fd", str(info_fd), "--die-with-parent"]
         words += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         words += ["--cap-add", "CAP_SETPCAP"]
         words += ["--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc"]

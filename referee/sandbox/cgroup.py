@@ -1,4 +1,4 @@
-"""Control groups: exact limits on memory, processes and processor time, where we may make them.
+"""Limit memory, processes and processor time exactly by control groups, where we may make them.
 
 Version 2 serves where a part of the tree was delegated to us, as systemd's ``Delegate=yes`` does.
 Version 1 knows no delegation: there a folder of the memory controller has to be named.
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Self
 from referee.errors import SandboxUnavailableError
 
 if TYPE_CHECKING:
-    from referee.sandbox.limits import Limits
+    from referee.sandbox.limits import ResourceLimits
 
 _MAIN = "arena-main"
 """The group that our own processes move to: in version 2, only leaves hold processes."""
@@ -30,16 +30,16 @@ _PAUSE = 0.001
 
 
 class Cgroup:
-    """The control group of one bot; gone at the end of the ``with``.
+    """Limit one bot by a control group, removed at the end of the ``with``.
 
     Attributes:
-        entrance: the file into which a process writes its number to be in the group.
+        procs_file: the file into which a process writes its number to be in the group.
     """
 
     def __init__(self, parent: CgroupParent, folder: Path) -> None:
         self._parent = parent
         self._folder = folder
-        self.entrance = folder / "cgroup.procs"
+        self.procs_file = folder / "cgroup.procs"
 
     def __enter__(self) -> Self:
         return self
@@ -57,20 +57,20 @@ class Cgroup:
 
 
 class CgroupParent(ABC):
-    """A control group in which those of bots are made."""
+    """Create control groups of bots below one of our own."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._numbers = count()
-        self._left: list[Path] = []
+        self._not_removed: list[Path] = []
 
-    def make(self, limits: Limits) -> Cgroup:
+    def make(self, limits: ResourceLimits) -> Cgroup:
         """Return a new control group with these limits.
 
         Raises:
             OSError: the kernel refuses.
         """
-        for folder in list(self._left):
+        for folder in list(self._not_removed):
             self.remove(folder)
         folder = self._folder / f"bot-{os.getpid()}-{next(self._numbers)}"
         folder.mkdir()
@@ -93,11 +93,11 @@ class CgroupParent(ABC):
             else:
                 break
         else:
-            if folder not in self._left:
-                self._left.append(folder)
+            if folder not in self._not_removed:
+                self._not_removed.append(folder)
             return
         with suppress(ValueError):
-            self._left.remove(folder)
+            self._not_removed.remove(folder)
 
     @abstractmethod
     def oom_kills(self, folder: Path) -> int:
@@ -108,11 +108,11 @@ class CgroupParent(ABC):
         """Return the most memory that a group used, in bytes."""
 
     @abstractmethod
-    def _limit(self, folder: Path, limits: Limits) -> None: ...
+    def _limit(self, folder: Path, limits: ResourceLimits) -> None: ...
 
 
 class CgroupV2(CgroupParent):
-    """Control groups of version 2."""
+    """Create control groups of version 2."""
 
     def __init__(self, folder: Path) -> None:
         """Make the group one that hands its controllers on.
@@ -139,7 +139,7 @@ class CgroupV2(CgroupParent):
         """Return ``memory.peak``."""
         return int(_read(folder / "memory.peak") or 0)
 
-    def _limit(self, folder: Path, limits: Limits) -> None:
+    def _limit(self, folder: Path, limits: ResourceLimits) -> None:
         (folder / "memory.max").write_text(str(limits.memory))
         (folder / "memory.oom.group").write_text("1")
         (folder / "pids.max").write_text(str(limits.processes + _OWN_PROCESSES))
@@ -150,7 +150,7 @@ class CgroupV2(CgroupParent):
 
 
 class CgroupV1(CgroupParent):
-    """Control groups of version 1's memory controller."""
+    """Create control groups of version 1's memory controller."""
 
     def oom_kills(self, folder: Path) -> int:
         """Return ``oom_kill`` of ``memory.oom_control``."""
@@ -160,7 +160,7 @@ class CgroupV1(CgroupParent):
         """Return ``memory.max_usage_in_bytes``."""
         return int(_read(folder / "memory.max_usage_in_bytes") or 0)
 
-    def _limit(self, folder: Path, limits: Limits) -> None:
+    def _limit(self, folder: Path, limits: ResourceLimits) -> None:
         (folder / "memory.limit_in_bytes").write_text(str(limits.memory))
         if (folder / "memory.memsw.limit_in_bytes").exists():
             (folder / "memory.memsw.limit_in_bytes").write_text(str(limits.memory))

@@ -1,4 +1,4 @@
-"""A folder that a bot writes: how much it holds, and an end to what is nested too deep."""
+"""Measure a folder that a bot writes, and remove what is nested too deep."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEPTH_LIMIT = 32
 
 @dataclass(frozen=True, slots=True)
 class FolderUse:
-    """What a folder holds.
+    """Hold the size of a folder.
 
     Attributes:
         size: bytes on the disk.

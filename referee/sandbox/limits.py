@@ -1,4 +1,4 @@
-"""What a bot process may use."""
+"""Limit what a bot process may use."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _LEAST_DATA = 512 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What a bot may use; sizes in bytes.
+class ResourceLimits:
+    """Limit what a bot may use; sizes in bytes.
 
     Attributes:
         memory: resident memory of all its processes together.

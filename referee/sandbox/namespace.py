@@ -1,4 +1,4 @@
-"""The pid namespace of a bot, which ends when its first process does.
+"""End a bot by its pid namespace, which ends when its first process does.
 
 bubblewrap's outer process ends before the namespace is empty, so both are waited for. The kernel
 lets the first process end last: when it has, nothing of the bot is left.
@@ -23,50 +23,50 @@ _INFO_BYTES = 4096
 
 
 class Namespace:
-    """Knows the first process of a namespace once bubblewrap has told it.
+    """Track the first process of a namespace, once bubblewrap has told its id.
 
     Attributes:
-        first: its number outside; None while it is not known, or when there never was one.
+        first_pid: its process id outside; None while it is not known, or when there never was one.
     """
 
-    def __init__(self, info: int, *, outer: int, known: Callable[[int], None]) -> None:
-        """Wait to be told.
+    def __init__(self, info: int, *, outer: int, first_known: Callable[[int], None]) -> None:
+        """Begin to read from bubblewrap.
 
         Args:
             info: what bubblewrap writes to; closed by us.
             outer: the process that we started.
-            known: called once, with the number of the first process.
+            first_known: called once, with the id of the first process.
         """
-        self.first: int | None = None
+        self.first_pid: int | None = None
         self._outer = outer
-        self._known = known
+        self._first_known = first_known
         self._info = info
-        self._told = b""
+        self._received = b""
         self._handle = -1
         self._loop = asyncio.get_running_loop()
         self._empty: asyncio.Event = asyncio.Event()
         self._loop.add_reader(info, self._read)
 
     def terminate(self) -> None:
-        """Send SIGTERM to the bot's processes, but not to those that hold the walls.
+        """Send SIGTERM to the bot's processes, but not to bubblewrap's own.
 
         The bot's are in a session of their own, with the first process of the innermost namespace,
         which ignores the signal.
         """
-        if self._handle >= 0 and self.first is not None:
-            for member in procfs.in_other_sessions(procfs.family(self.first), self._outer):
+        if self._handle >= 0 and self.first_pid is not None:
+            for member in procfs.in_other_sessions(procfs.family(self.first_pid), self._outer):
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(member, signal.SIGTERM)
 
     def kill(self) -> None:
-        """End the namespace, and what is about to make it."""
+        """End the namespace, or bubblewrap where it has not made one yet."""
         if self._handle >= 0:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._handle, signal.SIGKILL)
-        elif self.first is None:
-            self._kill_unborn()
+        elif self.first_pid is None:
+            self._kill_during_setup()
 
-    async def gone(self) -> None:
+    async def wait_until_empty(self) -> None:
         """Wait until nothing is left in it; the outer process has ended already."""
         self._read()
         self._stop_reading()
@@ -82,13 +82,13 @@ class Namespace:
             data = os.read(self._info, _INFO_BYTES)
         except BlockingIOError:
             return
-        self._told += data
+        self._received += data
         with suppress(ValueError):
-            first = int(json.loads(self._told)["child-pid"])
+            first = int(json.loads(self._received)["child-pid"])
             self._stop_reading()
-            self._meet(first)
+            self._track(first)
             return
-        if not data or len(self._told) > _INFO_BYTES:
+        if not data or len(self._received) > _INFO_BYTES:
             self._stop_reading()
 
     def _stop_reading(self) -> None:
@@ -97,19 +97,19 @@ class Namespace:
             os.close(self._info)
             self._info = -1
 
-    def _meet(self, first: int) -> None:
+    def _track(self, first: int) -> None:
         try:
             handle = os.pidfd_open(first)
         except ProcessLookupError:
             return
-        # The number may be somebody else's by now.
+        # The id may be another process's by now.
         if procfs.parent(first) != self._outer and not _is_first(first):
             os.close(handle)
             return
-        self.first = first
+        self.first_pid = first
         self._handle = handle
         self._loop.add_reader(handle, self._ended)
-        self._known(first)
+        self._first_known(first)
 
     def _ended(self) -> None:
         self._loop.remove_reader(self._handle)
@@ -117,8 +117,8 @@ class Namespace:
         self._handle = -1
         self._empty.set()
 
-    def _kill_unborn(self) -> None:
-        """Kill the processes that are still building the walls, the outer one last.
+    def _kill_during_setup(self) -> None:
+        """Kill bubblewrap's processes that are still setting up, the outer one last.
 
         bubblewrap's own child waits for its parent for ever when that is killed too early.
         """

@@ -1,4 +1,4 @@
-"""What a bot printed: bounded, always drained, its head and its tail kept."""
+"""Drain a bot's output, and keep a bounded head and tail of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LAST_READS = 16
 
 
 class OutputRing:
-    """Keeps the first and the last bytes of a stream.
+    """Keep the first and the last bytes of a stream.
 
     Attributes:
         total: bytes seen.
@@ -46,7 +46,7 @@ class OutputRing:
 
 
 class OutputPipe:
-    """A pipe of our own that a bot's stdout or stderr is drained through.
+    """Own the pipe that a bot's stdout or stderr is drained through.
 
     Never waits for the end of the file: a grandchild may hold the other end for ever.
 

@@ -1,4 +1,4 @@
-"""Leans against the walls of a sandbox from inside; exits with what gave way.
+"""Try to get out of a sandbox from inside; exit with what succeeded.
 
 ``probe.py PORT OTHER PROCESSES``: a TCP port that listens on the host's loopback, the path of
 another seat's socket on the host, and how many processes a bot may have. It is copied into a bot's

@@ -1,4 +1,4 @@
-"""One bot process: its start, its output, and its certain end.
+"""Start a bot process, read its output, and end it with everything that it started.
 
 The process leads a session of its own. In a sandbox it ends with its pid namespace; without one,
 whatever it leaves behind is found by the session or by the token in its environment. The exit code
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from resource import struct_rusage
 
-    from referee.sandbox.limits import Limits
+    from referee.sandbox.limits import ResourceLimits
     from referee.sandbox.sandbox import BotCommand, Launch, Sandbox
 
 GRACE = 0.5
@@ -36,7 +36,7 @@ _SIGNALLED = 128
 
 @dataclass(frozen=True, slots=True)
 class ExitReport:
-    """How a bot process ended.
+    """Report how a bot process ended.
 
     Attributes:
         code: exit code; negative for a signal.
@@ -67,7 +67,7 @@ class ExitReport:
 
 
 class BotProcess:
-    """A running bot.
+    """Run one bot process.
 
     Attributes:
         report: how the process ended; None while it runs.
@@ -81,7 +81,7 @@ class BotProcess:
         sandbox: Sandbox,
         *,
         exited: Callable[[BotProcess], None],
-        limits: Limits | None = None,
+        limits: ResourceLimits | None = None,
     ) -> None:
         """Start the process, on the running loop's own thread: it dies with that thread.
 
@@ -100,18 +100,18 @@ class BotProcess:
         self._stopping = False
         self._gone = False
         self._overuse = ""
-        self._mark = f"ARENA_BOT_TOKEN={command.token}" if command.token else ""
+        self._token_variable = f"ARENA_BOT_TOKEN={command.token}" if command.token else ""
         self._ended = asyncio.Event()
         self._ending: asyncio.Task[None] | None = None
         self._launch = launch = sandbox.launch(command, limits=limits)
         with ExitStack() as on_failure:
-            on_failure.callback(launch.give_up)
+            on_failure.callback(launch.close_all)
             self.stdout = OutputPipe()
             on_failure.callback(self.stdout.close)
             self.stderr = OutputPipe()
             on_failure.callback(self.stderr.close)
             self._process = self._spawn(launch)
-            on_failure.callback(self._abandon)
+            on_failure.callback(self._kill_unwatched)
             self._pidfd = os.pidfd_open(self.pid)
             on_failure.pop_all()
         self.stdout.close_write_end()
@@ -121,9 +121,11 @@ class BotProcess:
         self._watchdog: Watchdog | None = None
         self._namespace: Namespace | None = None
         if launch.info is None:
-            self._watch(self.pid)
+            self._start_watchdog(self.pid)
         else:
-            self._namespace = Namespace(launch.info, outer=self.pid, known=self._watch)
+            self._namespace = Namespace(
+                launch.info, outer=self.pid, first_known=self._start_watchdog
+            )
 
     def _spawn(self, launch: Launch) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -137,11 +139,11 @@ class BotProcess:
             start_new_session=True,
         )
 
-    def _abandon(self) -> None:
+    def _kill_unwatched(self) -> None:
         self._process.kill()
         self._process.wait()
 
-    def _watch(self, first: int) -> None:
+    def _start_watchdog(self, first: int) -> None:
         self._watchdog = Watchdog(
             first,
             self._launch,
@@ -182,16 +184,11 @@ class BotProcess:
         assert self.report is not None
         return self.report
 
-    def kill_now(self) -> None:
-        """Send SIGKILL, without waiting."""
-        self._stopping = True
-        self._kill()
-
     async def _clean_up(self) -> None:
         if self._namespace is not None:
-            await self._namespace.gone()
+            await self._namespace.wait_until_empty()
         elif not self._gone:
-            end_stragglers(self.pid, self._mark)
+            end_stragglers(self.pid, self._token_variable)
         self._gone = True
         self.stdout.close()
         self.stderr.close()
@@ -208,7 +205,7 @@ class BotProcess:
             self._signal_group(signal.SIGTERM)
 
     def _kill(self) -> None:
-        if self._namespace is not None and (self.report is None or self._namespace.first):
+        if self._namespace is not None and (self.report is None or self._namespace.first_pid):
             self._namespace.kill()
         self._signal_group(signal.SIGKILL)
 

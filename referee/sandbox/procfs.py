@@ -1,4 +1,4 @@
-"""What /proc tells of a bot's processes."""
+"""Read the memory, processor time and descendants of a bot's processes from /proc."""
 
 # ruff: noqa: PTH208 -- read twenty times a second for every thread of every bot: no Path or file
 # objects
@@ -15,7 +15,7 @@ _PIECE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a process uses.
+    """Hold what a process uses.
 
     Attributes:
         resident: bytes of its resident set, those that it shares included.

@@ -1,4 +1,4 @@
-"""Runs one command in a sandbox to its end: a build, or a test of the walls."""
+"""Run one command in a sandbox to its end: a build, or a self-test."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from referee.sandbox.process import BotProcess, ExitReport
-from referee.tasks import see_through
+from referee.tasks import run_to_end
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from referee.sandbox.limits import Limits
+    from referee.sandbox.limits import ResourceLimits
     from referee.sandbox.sandbox import BotCommand, Sandbox
 
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """How a command ended.
+    """Report how a command ended.
 
     Attributes:
         exit: its code, what it used.
@@ -41,14 +41,14 @@ class RunReport:
 
 
 async def run_in_sandbox(
-    command: BotCommand, sandbox: Sandbox, *, limit: timedelta, limits: Limits | None = None
+    command: BotCommand, sandbox: Sandbox, *, limit: timedelta, limits: ResourceLimits | None = None
 ) -> RunReport:
     """Run a command without a network, and leave no process of it behind.
 
     Args:
         command: what is run; nobody listens to it, so it needs no socket. Where it may write the
-            folder, what it leaves there is bounded by `Limits.folder_bytes`, and as little to be
-            trusted as the command.
+            folder, what it leaves there is bounded by `ResourceLimits.folder_bytes`, and as little
+            to be trusted as the command.
         sandbox: what it runs in.
         limit: how long it may take.
         limits: other ones than the sandbox's own.
@@ -61,7 +61,7 @@ async def run_in_sandbox(
     try:
         ended = await process.wait(limit.total_seconds())
     finally:
-        report = await see_through(process.stop(grace=0))
+        report = await run_to_end(process.stop(grace=0))
     return RunReport(
         exit=report,
         timed_out=ended is None,

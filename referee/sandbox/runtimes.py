@@ -1,4 +1,4 @@
-"""What runs a bot's program: interpreters, and the folders that they need to see."""
+"""Find the interpreters that run bots, and the folders that these need."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ print(json.dumps({
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """What runs a program.
+    """Describe how a program is run.
 
     Attributes:
         argv: the words that stand for its name in a command.
@@ -58,7 +58,7 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True)
 class Runtimes:
-    """The interpreters that bots may name in their commands.
+    """Resolve the interpreters that bots may name in their commands.
 
     Attributes:
         by_name: runtimes by the program's name in ``bot.toml``.
@@ -99,7 +99,7 @@ class Runtimes:
 def find_runtimes(
     *, python: Path | None = None, node: Path | None = None, node_modules: Path | None = None
 ) -> Runtimes:
-    """Look the interpreters up, and ask them what they need.
+    """Find the interpreters, and ask them which folders they need.
 
     Args:
         python: the interpreter of Python bots, in which the SDK is installed; our own if None.

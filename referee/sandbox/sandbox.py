@@ -1,7 +1,7 @@
-"""What a bot's command becomes before it runs: limits, environment, walls.
+"""Turn a bot's command into a process with limits, an environment, and isolation or none.
 
 `Sandbox` is the interface; `PlainSandbox` starts the bot as a plain process of our own user with
-limits, which keeps honest bots in bounds and stops no hostile one. The walls are
+limits, which keeps honest bots in bounds and stops no hostile one. Isolation is
 `referee.sandbox.bubblewrap`.
 """
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from referee.errors import InvalidBotError, SandboxUnavailableError
 from referee.sandbox.folder_use import prune
-from referee.sandbox.limits import Limits
+from referee.sandbox.limits import ResourceLimits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from referee.sandbox.cgroup import Cgroup
 
 BRIDGE = ("-m", "referee.sdk.jsonl", "--")
-"""What an interpreter with the SDK is told, to run a bot that speaks JSON lines."""
+"""The arguments with which an interpreter that has the SDK runs a bot of JSON lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class BotCommand:
-    """What is to be started.
+    """Describe the process to start.
 
     Attributes:
         words: the command of ``bot.toml``.
@@ -53,7 +53,7 @@ class BotCommand:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What `subprocess.Popen` is given, and what has to be known of the process.
+    """Hold the arguments of `subprocess.Popen`, and what is needed to watch and end the process.
 
     Attributes:
         argv: the whole command.
@@ -71,7 +71,7 @@ class Launch:
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     folder: Path
-    limits: Limits = field(default_factory=Limits)
+    limits: ResourceLimits = field(default_factory=ResourceLimits)
     inherited: tuple[int, ...] = ()
     info: int | None = None
     cgroup: Cgroup | None = None
@@ -83,7 +83,7 @@ class Launch:
         for descriptor in self.inherited:
             os.close(descriptor)
 
-    def give_up(self) -> None:
+    def close_all(self) -> None:
         """Close everything: the process could not be started."""
         self.close_inherited()
         if self.info is not None:
@@ -92,21 +92,21 @@ class Launch:
 
 
 class Sandbox(ABC):
-    """Turns a bot's command into a launch.
+    """Turn a bot's command into a launch.
 
     Attributes:
-        tier: how strong the walls are, stored with every match: ``none``, ``bwrap+watchdog``,
+        tier: how strong the isolation is, stored with every match: ``none``, ``bwrap+watchdog``,
             ``bwrap+cgroup``.
         limits: what a bot may use.
-        why: why the walls are no stronger; empty when nobody looked.
+        why: why the isolation is no stronger; empty when nobody looked.
     """
 
     tier: str
-    limits: Limits
+    limits: ResourceLimits
     why: str
 
     @abstractmethod
-    def launch(self, command: BotCommand, *, limits: Limits | None = None) -> Launch:
+    def launch(self, command: BotCommand, *, limits: ResourceLimits | None = None) -> Launch:
         """Return what is to be run.
 
         Args:
@@ -119,24 +119,24 @@ class Sandbox(ABC):
         """
 
     @abstractmethod
-    def require_walls(self) -> None:
-        """Refuse to run what nobody trusts, unless there are walls.
+    def require_isolation(self) -> None:
+        """Refuse to run bots that nobody trusts, unless they are isolated.
 
         Raises:
-            SandboxUnavailableError: there are none; the sentence says why, and what to do.
+            SandboxUnavailableError: they are not; the sentence says why, and what to do.
         """
 
 
 class PlainSandbox(Sandbox):
-    """A plain process with limits and a lower priority."""
+    """Run a bot as a plain process with limits and a lower priority."""
 
     tier = "none"
 
-    def __init__(self, *, limits: Limits | None = None, why: str = "") -> None:
-        self.limits = limits or Limits()
+    def __init__(self, *, limits: ResourceLimits | None = None, why: str = "") -> None:
+        self.limits = limits or ResourceLimits()
         self.why = why
 
-    def launch(self, command: BotCommand, *, limits: Limits | None = None) -> Launch:
+    def launch(self, command: BotCommand, *, limits: ResourceLimits | None = None) -> Launch:
         """Return the command behind ``nice`` and ``prlimit``, with a small environment."""
         limits = limits or self.limits
         words = resolve_program(command)
@@ -158,8 +158,8 @@ class PlainSandbox(Sandbox):
             held=held,
         )
 
-    def require_walls(self) -> None:
-        """Refuse."""
+    def require_isolation(self) -> None:
+        """Refuse bots that nobody trusts: they would not be isolated."""
         raise SandboxUnavailableError(
             "submitted bots are not run, because this machine has no sandbox for them: "
             f"{self.why or 'none was asked for'}. Repair that, or give --allow-unsandboxed-bots "

@@ -1,4 +1,4 @@
-"""Temporary folders that outlive no process for long, not even one that was killed.
+"""Create temporary folders that are removed even after their process was killed.
 
 A folder holds a locked file; the kernel gives the lock back when its process ends, however it
 ends. Whoever starts later removes the folders whose lock is free.
@@ -33,7 +33,7 @@ def short_folder() -> Path:
 
 
 class Scratch:
-    """A new temporary folder, locked until `remove`.
+    """Create a temporary folder, locked until `remove`.
 
     Args:
         kind: what it is for, a part of its name: ``table``.

@@ -1,4 +1,4 @@
-"""Users of the host that bots run as when we are root: one to a running bot."""
+"""Give each running bot a host user of its own, when we are root."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEFAULT_USERS = range(64_000, 64_500)
 
 
 class SeatUsers:
-    """Lends user numbers.
+    """Lend user ids.
 
     A number is locked for as long as it is lent, by an abstract socket of that name: no other
     worker of the machine lends it meanwhile, and nothing is left behind by one that was killed.

@@ -1,4 +1,4 @@
-"""The system calls that a bot may not make: a seccomp filter, assembled for bubblewrap.
+"""Assemble the seccomp filter that refuses system calls of a bot, for bubblewrap.
 
 A filter is a program for the kernel's classic BPF machine (``linux/seccomp.h`` and
 ``linux/filter.h``): it reads a call's architecture, number and arguments, and returns what becomes

@@ -1,4 +1,4 @@
-"""Finds out how well this machine can wall bots in, by trying."""
+"""Find the strongest sandbox that works on this machine, by trying each."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ async def detect_sandbox(settings: SandboxSettings | None = None) -> Sandbox:
     """Return the strongest sandbox that works here; its `why` says why it is no stronger.
 
     From the strongest: ``bwrap+cgroup``, ``bwrap+watchdog``, ``none``. Each is tried with a bot
-    that leans against the walls. Whether bots that nobody trusts may run in the one that is left,
-    `Sandbox.require_walls` says.
+    that tries to get out of the sandbox. Whether bots that nobody trusts may run in the one that
+    is left, `Sandbox.require_isolation` says.
 
     Raises:
         InputError: an interpreter that the settings name does not serve.

@@ -1,4 +1,4 @@
-"""Numbers of the system calls that the filter names, by architecture.
+"""List the numbers of the system calls that the filter names, by architecture.
 
 Source: the kernel's ``arch/x86/entry/syscalls/syscall_64.tbl`` and, for aarch64,
 ``include/uapi/asm-generic/unistd.h``.

@@ -1,4 +1,4 @@
-"""Watches what a bot uses, and says when it is too much.
+"""Sample the memory, processor time and files of a bot, and report overuse.
 
 Without a control group this is what bounds memory: the sum of the resident sets, twenty times a
 second. Before a bot is ended for it, pages that its processes share are counted once.
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from referee.sandbox.sandbox import Launch
 
 PERIOD = 0.050
-"""Seconds between two looks."""
+"""Seconds between two samples."""
 
-_PATIENCE = 4
-"""Seconds without a look for each second that counting shared pages took, since it costs a core."""
+_PAUSE_FACTOR = 4
+"""Seconds without a sample for each second that counting shared pages took: it costs a core."""
 
 
 class Watchdog:
-    """Watches one bot.
+    """Sample what one bot uses, twenty times a second.
 
     Attributes:
         peak_memory: the most memory seen, in bytes.
@@ -48,8 +48,8 @@ class Watchdog:
         Args:
             pid: the process from which all others descend.
             launch: what is known of the bot: its limits, its control group, what it may write.
-            session: of the processes that hold the walls; the bot's others are in other ones, and
-                have file systems of their own. None where there are no walls.
+            session: of bubblewrap's own processes; the bot's are in other ones, and
+                have file systems of their own. None where there is no namespace.
             overused: called once, with the sentence that says what was too much.
         """
         self.peak_memory = 0
@@ -59,36 +59,36 @@ class Watchdog:
         self._session = session
         self._cgroup = launch.cgroup
         self._written = launch.written
-        self._weighing: asyncio.Task[None] | None = None
+        self._folder_task: asyncio.Task[None] | None = None
         self._overused = overused
         self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = self._loop.call_later(PERIOD, self._look)
-        self._count: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = self._loop.call_later(PERIOD, self._sample)
+        self._count_task: asyncio.Task[None] | None = None
 
     def stop(self) -> None:
-        """Look once more at what was used, and no more after that."""
+        """Take a last sample and stop."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
             self._measure(procfs.family(self._pid))
-        for task in (self._count, self._weighing):
+        for task in (self._count_task, self._folder_task):
             if task is not None:
                 task.cancel()
 
-    def _look(self) -> None:
-        self._timer = self._loop.call_later(PERIOD, self._look)
+    def _sample(self) -> None:
+        self._timer = self._loop.call_later(PERIOD, self._sample)
         members = procfs.family(self._pid)
         resident = self._measure(members)
         if self._cgroup is not None and self._cgroup.oom_kills():
-            self._say(f"more than its {_mebibytes(self._limits.memory)} of memory")
+            self._report(f"more than its {_mebibytes(self._limits.memory)} of memory")
         elif self._session is not None and self._holds_many_files(members, self._session):
-            self._say(f"more than {self._limits.files} files in /tmp and /dev/shm")
+            self._report(f"more than {self._limits.files} files in /tmp and /dev/shm")
         elif resident > self._limits.memory and self._timer is not None:
             # Not here: the kernel takes milliseconds to walk the pages of a large process.
             self._timer.cancel()
-            self._count = self._loop.create_task(self._count_shared_once(members))
-        if self._written is not None and (self._weighing is None or self._weighing.done()):
-            self._weighing = self._loop.create_task(self._weigh(self._written))
+            self._count_task = self._loop.create_task(self._count_shared_memory(members))
+        if self._written is not None and (self._folder_task is None or self._folder_task.done()):
+            self._folder_task = self._loop.create_task(self._measure_folder(self._written))
 
     def _measure(self, members: list[int]) -> int:
         found = [used for member in members if (used := procfs.usage(member)) is not None]
@@ -101,7 +101,7 @@ class Watchdog:
         inside = procfs.in_other_sessions(members, session)[:1]
         return any(procfs.files_in(pid, (TMP, SHM)) > self._limits.files for pid in inside)
 
-    async def _count_shared_once(self, members: list[int]) -> None:
+    async def _count_shared_memory(self, members: list[int]) -> None:
         begun = time.monotonic()
         total = await self._loop.run_in_executor(None, _proportional_sum, members)
         took = time.monotonic() - begun
@@ -109,25 +109,25 @@ class Watchdog:
             return
         if total > self._limits.memory:
             self.peak_memory = max(self.peak_memory, total)
-            self._say(
+            self._report(
                 f"{_mebibytes(total)} of memory; its limit is {_mebibytes(self._limits.memory)}"
             )
         else:
-            self._timer = self._loop.call_later(max(PERIOD, _PATIENCE * took), self._look)
+            self._timer = self._loop.call_later(max(PERIOD, _PAUSE_FACTOR * took), self._sample)
 
-    async def _weigh(self, folder: Path) -> None:
+    async def _measure_folder(self, folder: Path) -> None:
         limits = self._limits
         use = await self._loop.run_in_executor(
             None, lambda: folder_use(folder, most_files=limits.folder_files)
         )
         if use.size > limits.folder_bytes:
-            self._say(f"more than {_mebibytes(limits.folder_bytes)} in its folder")
+            self._report(f"more than {_mebibytes(limits.folder_bytes)} in its folder")
         elif use.files > limits.folder_files:
-            self._say(f"more than {limits.folder_files} files in its folder")
+            self._report(f"more than {limits.folder_files} files in its folder")
         elif use.hides:
-            self._say(f"folders that cannot be read, or nested deeper than {DEPTH_LIMIT}")
+            self._report(f"folders that cannot be read, or nested deeper than {DEPTH_LIMIT}")
 
-    def _say(self, what: str) -> None:
+    def _report(self, what: str) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -1,4 +1,4 @@
-"""What a bot author imports: ``Bot``, ``Turn``, ``run``."""
+"""Write a bot with ``Bot``, ``Turn`` and ``run``."""
 
 from referee.sdk.bot import Bot, GameEnd, GameStart, Turn, Welcome
 from referee.sdk.client import run

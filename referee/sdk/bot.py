@@ -1,4 +1,4 @@
-"""The author's side: a `Bot` is asked for an action, a `Turn` holds all that it may know."""
+"""Write a bot: a `Bot` is asked for an action, a `Turn` holds all that it may know."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """What will be played at this table.
+    """Tell what will be played at this table.
 
     Attributes:
         ruleset: canonical text, for example ``quasenbo:double=yes``.
@@ -37,7 +37,7 @@ class Welcome:
 
 @dataclass(frozen=True, slots=True)
 class GameStart:
-    """A game begins.
+    """Tell that a game begins.
 
     Attributes:
         game: its number at this table.
@@ -52,7 +52,7 @@ class GameStart:
 
 @dataclass(frozen=True, slots=True)
 class GameEnd:
-    """A game ended.
+    """Tell that a game ended.
 
     Attributes:
         game: its number.
@@ -70,7 +70,7 @@ class GameEnd:
 
 
 class Turn:
-    """The bot is to act. Everything needed to decide is here; a bot may be stateless.
+    """Ask the bot to act. Everything needed to decide is here; a bot may be stateless.
 
     Attributes:
         game: the game's number; several games are open at once.
@@ -129,7 +129,7 @@ class Turn:
 
 
 class Bot(ABC):
-    """A bot; subclass it and write `act`.
+    """Choose actions; subclass it and write `act`.
 
     One object plays every game of a table, several at the same time: keep what you remember by
     ``turn.game``.

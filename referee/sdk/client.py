@@ -1,4 +1,4 @@
-"""Runs a bot against the referee that started it."""
+"""Run a bot against the referee that started it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from referee import wire
 from referee.sdk.bot import Bot, GameEnd, GameStart, Turn, Welcome
-from referee.sdk.marks import Marks
-from referee.sdk.stream import Outbox, referee_stream
+from referee.sdk.stream import RequestQueue, referee_stream
+from referee.sdk.turn_markers import TurnMarkers
 from referee.v1 import referee_pb2 as pb
 from referee.version import VERSION
 
@@ -26,23 +26,23 @@ def run(bot: Bot) -> None:
         name=bot.name or type(bot).__name__,
         parallel_games=bot.parallel_games,
     )
-    with referee_stream(hello) as (stream, outbox):
-        _Conversation(bot, outbox).hold(stream)
+    with referee_stream(hello) as (stream, requests):
+        _Conversation(bot, requests).hold(stream)
 
 
 class _Conversation:
-    """The bot's side of the conversation."""
+    """Hold the bot's side of the conversation."""
 
-    def __init__(self, bot: Bot, outbox: Outbox) -> None:
+    def __init__(self, bot: Bot, requests: RequestQueue) -> None:
         self._bot = bot
-        self._outbox = outbox
+        self._requests = requests
         self._starts: dict[int, GameStart] = {}
         self._welcome: Welcome | None = None
-        self._marks = Marks()
+        self._markers = TurnMarkers()
 
     def hold(self, stream: Iterator[pb.PlayResponse]) -> None:
         """Read and answer until the match is over."""
-        self._marks.watch_output()
+        self._markers.watch_output()
         for message in stream:
             kind = message.WhichOneof("content")
             if kind == "turns":
@@ -50,8 +50,8 @@ class _Conversation:
             elif kind == "welcome":
                 self._prepare(message.welcome)
             elif kind == "match_over":
-                self._outbox.say(pb.PlayRequest(goodbye=pb.Goodbye()))
-                self._outbox.end()
+                self._requests.send(pb.PlayRequest(goodbye=pb.Goodbye()))
+                self._requests.end()
 
     def _prepare(self, message: pb.Welcome) -> None:
         self._welcome = Welcome(
@@ -61,26 +61,26 @@ class _Conversation:
             parallel_games=message.parallel_games,
         )
         self._bot.prepare(self._welcome)
-        self._outbox.say(pb.PlayRequest(ready=pb.Ready()))
+        self._requests.send(pb.PlayRequest(ready=pb.Ready()))
 
-    def _read(self, news: pb.Turns) -> None:
+    def _read(self, turns: pb.Turns) -> None:
         # A bot hears of an end before the start that it made room for. Only a game that ended at
         # once both starts and ends in this message.
         open_before = set(self._starts)
-        for over in news.games_over:
+        for over in turns.games_over:
             if over.game in open_before:
                 self._end(over)
-        for message in news.games_started:
+        for message in turns.games_started:
             start = GameStart(game=message.game, seat=message.seat, seed=message.seed)
             self._starts[message.game] = start
             self._bot.game_started(start)
-        for over in news.games_over:
+        for over in turns.games_over:
             if over.game not in open_before:
                 self._end(over)
         assert self._welcome is not None
-        act, answer, marks = self._bot.act, self._outbox.answer, self._marks
-        for turn in news.turns:
-            marks.turn = (turn.game, turn.ply)
+        act, answer, markers = self._bot.act, self._requests.answer, self._markers
+        for turn in turns.turns:
+            markers.turn = (turn.game, turn.ply)
             before = time.perf_counter()
             action = act(Turn(turn, self._starts[turn.game], self._welcome))
             elapsed = time.perf_counter() - before
@@ -91,7 +91,7 @@ class _Conversation:
                 )
             answer(turn.game, turn.ply, action, int(elapsed * 1e6))
         # Not in a finally: the traceback of a turn belongs to it.
-        marks.turn = None
+        markers.turn = None
 
     def _end(self, over: pb.GameOver) -> None:
         start = self._starts.pop(over.game)

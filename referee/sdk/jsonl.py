@@ -1,4 +1,4 @@
-"""A bridge for bots that read and write lines of JSON instead of gRPC.
+"""Bridge gRPC to bots that read and write lines of JSON.
 
 ``python -m referee.sdk.jsonl -- COMMAND...`` starts the command, speaks gRPC with the referee, and
 puts each message to the bot as one line on its stdin; the bot answers with lines on its stdout.
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from referee.sdk.stream import Outbox, referee_stream
+from referee.sdk.stream import RequestQueue, referee_stream
 from referee.v1 import referee_pb2 as pb
 from referee.version import VERSION
 
@@ -40,25 +40,25 @@ def main(words: list[str]) -> None:
         sys.exit("Usage: python -m referee.sdk.jsonl -- COMMAND...")
     bot = subprocess.Popen(words[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
-        with referee_stream(pb.Hello(sdk=f"bot-arena-jsonl {VERSION}")) as (stream, outbox):
-            Bridge(bot, outbox).carry(stream)
+        with referee_stream(pb.Hello(sdk=f"bot-arena-jsonl {VERSION}")) as (stream, requests):
+            Bridge(bot, requests).carry(stream)
         _exit_like(bot)
     finally:
         bot.kill()
 
 
 class Bridge:
-    """Carries messages between the referee's stream and a bot's stdin and stdout."""
+    """Carry messages between the referee's stream and a bot's stdin and stdout."""
 
-    def __init__(self, bot: subprocess.Popen[bytes], outbox: Outbox) -> None:
+    def __init__(self, bot: subprocess.Popen[bytes], requests: RequestQueue) -> None:
         """Begin to read what the bot says.
 
         Args:
             bot: its process, with both pipes.
-            outbox: of the stream.
+            requests: of the stream.
         """
         self._bot = bot
-        self._outbox = outbox
+        self._requests = requests
         self._over = False
         # When each open turn was put to the bot, and when its latest answer came.
         self._put: dict[tuple[int, int], float] = {}
@@ -100,10 +100,10 @@ class Bridge:
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
                 sys.stderr.write(f"This line is no message: {line[:200]!r} ({error!r})\n")
                 # A message without content: the referee judges it as what it is, invalid.
-                self._outbox.say(pb.PlayRequest())
+                self._requests.send(pb.PlayRequest())
         if self._over:
-            self._outbox.say(pb.PlayRequest(goodbye=pb.Goodbye()))
-            self._outbox.end()
+            self._requests.send(pb.PlayRequest(goodbye=pb.Goodbye()))
+            self._requests.end()
         else:
             _exit_like(self._bot)
 
@@ -117,9 +117,9 @@ class Bridge:
             action.encode()
             self._answer(_number(fields["game"]), _number(fields["ply"]), action)
         elif kind == "ready":
-            self._outbox.say(pb.PlayRequest(ready=pb.Ready()))
+            self._requests.send(pb.PlayRequest(ready=pb.Ready()))
         elif kind == "resign":
-            self._outbox.say(pb.PlayRequest(resign=pb.Resign(game=_number(fields["game"]))))
+            self._requests.send(pb.PlayRequest(resign=pb.Resign(game=_number(fields["game"]))))
         else:
             raise ValueError(f"{kind!r} is none of action, ready, resign")
 
@@ -128,7 +128,7 @@ class Bridge:
         # The bot worked on this turn since it was put, or since the answer before it.
         begun = max(self._put.pop((game, ply), now), self._answered)
         self._answered = now
-        self._outbox.answer(game, ply, action, int((now - begun) * 1e6))
+        self._requests.answer(game, ply, action, int((now - begun) * 1e6))
 
 
 def lines_of(message: pb.PlayResponse) -> Iterator[str]:
@@ -138,18 +138,18 @@ def lines_of(message: pb.PlayResponse) -> Iterator[str]:
         if content is not None:
             yield _line(content, getattr(message, content))
         return
-    news = message.turns
-    opened = {start.game for start in news.games_started}
+    turns = message.turns
+    opened = {start.game for start in turns.games_started}
     # An end before the start that it made room for; but not before its own.
-    for over in news.games_over:
+    for over in turns.games_over:
         if over.game not in opened:
             yield _line("game_over", over)
-    for start in news.games_started:
+    for start in turns.games_started:
         yield _line("game_started", start)
-    for over in news.games_over:
+    for over in turns.games_over:
         if over.game in opened:
             yield _line("game_over", over)
-    for turn in news.turns:
+    for turn in turns.turns:
         yield _line("turn", turn)
 
 

@@ -1,4 +1,4 @@
-"""A bot's stream to the referee that started it."""
+"""Connect a bot to the referee that started it, over one stream."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _SWITCH_INTERVAL = 0.0005
 """Seconds; with Python's default of 5 ms, answers would leave up to 20 ms late."""
 
 
-class Outbox:
-    """What the bot has to say, in its order. The stream takes all that is ready when it can write.
+class RequestQueue:
+    """Queue what the bot sends, in order; the stream takes all that is ready when it can write.
 
-    The order holds between answers and letters, too: an answer behind a Resign would otherwise
-    overtake it, and be an answer to the wrong turn.
+    The order holds between answers and other messages, too: an answer behind a Resign would
+    otherwise overtake it, and be an answer to the wrong turn.
     """
 
     def __init__(self) -> None:
@@ -35,11 +35,11 @@ class Outbox:
         self._answers: list[tuple[int, int, str, int]] | None = None
         self._ended = False
 
-    def say(self, letter: pb.PlayRequest) -> None:
+    def send(self, message: pb.PlayRequest) -> None:
         """Send a message."""
         with self._changed:
             self._answers = None
-            self._ready.append(letter)
+            self._ready.append(message)
             self._changed.notify()
 
     def answer(self, game: int, ply: int, action: str, elapsed_us: int) -> None:
@@ -52,7 +52,7 @@ class Outbox:
             self._changed.notify()
 
     def end(self) -> None:
-        """Say nothing more."""
+        """Send nothing more."""
         with self._changed:
             self._ended = True
             self._changed.notify()
@@ -79,7 +79,7 @@ def _actions(answers: list[tuple[int, int, str, int]]) -> pb.PlayRequest:
 
 
 @contextmanager
-def referee_stream(hello: pb.Hello) -> Iterator[tuple[Iterator[pb.PlayResponse], Outbox]]:
+def referee_stream(hello: pb.Hello) -> Iterator[tuple[Iterator[pb.PlayResponse], RequestQueue]]:
     """Open the stream to the referee that started this process, and say Hello.
 
     Exits the process with a sentence when no referee has started it, or when it went away.
@@ -95,8 +95,8 @@ def referee_stream(hello: pb.Hello) -> Iterator[tuple[Iterator[pb.PlayResponse],
         )
     sys.setswitchinterval(_SWITCH_INTERVAL)
     hello.protocol.CopyFrom(wire.protocol_to_pb())
-    outbox = Outbox()
-    outbox.say(pb.PlayRequest(hello=hello))
+    requests = RequestQueue()
+    requests.send(pb.PlayRequest(hello=hello))
     with grpc.insecure_channel(address) as channel:
         play = channel.stream_stream(
             _METHOD,
@@ -104,14 +104,14 @@ def referee_stream(hello: pb.Hello) -> Iterator[tuple[Iterator[pb.PlayResponse],
             response_deserializer=pb.PlayResponse.FromString,
         )
         others = set(threading.enumerate())
-        stream = play(iter(outbox), metadata=(("arena-bot-token", token),))
+        stream = play(iter(requests), metadata=(("arena-bot-token", token),))
         helpers = set(threading.enumerate()) - others
         try:
-            yield stream, outbox
+            yield stream, requests
         except grpc.RpcError as error:
             sys.exit(f"The stream to the referee ended: {_reason(error)}")
         finally:
-            outbox.end()
+            requests.end()
             channel.close()
             _join(helpers)
 

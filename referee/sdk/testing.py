@@ -1,4 +1,4 @@
-"""Helpers for the tests of a bot: turns and whole games in one process, without a referee.
+"""Test a bot: turns and whole games in one process, without a referee.
 
 >>> class FirstBot(Bot):
 ...     def act(self, turn):
@@ -33,7 +33,7 @@ CONTROL = TimeControl(bank=timedelta(seconds=5), increment=timedelta(millisecond
 
 @dataclass(frozen=True, slots=True)
 class PlayedGame:
-    """A game that was played to its end.
+    """Hold a game that was played to its end.
 
     Attributes:
         outcome: points and places by seat.

@@ -1,4 +1,4 @@
-"""Commits one fault, to test a referee with: ``python bot.py --fault NAME``.
+"""Commit one fault, to test a referee with: ``python bot.py --fault NAME``.
 
 Every fault is a class, and its docstring says what becomes of it. Unlike other bots this one talks
 to gRPC itself, since no SDK would send what it sends.
@@ -36,7 +36,7 @@ class Honest:
     """
 
     def __init__(self) -> None:
-        self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self.answered = 0
 
     def play(self) -> None:
@@ -46,7 +46,7 @@ class Honest:
             # Without serializers gRPC carries bytes.
             method: grpc.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(METHOD)
             stream = method(
-                iter(self._outbox.get, None),
+                iter(self._requests.get, None),
                 metadata=(("arena-bot-token", os.environ["ARENA_BOT_TOKEN"]),),
             )
             try:
@@ -59,11 +59,11 @@ class Honest:
         """Do something before the stream is opened."""
 
     def greet(self) -> None:
-        """Introduce the bot."""
+        """Send Hello."""
         self.say(hello=pb.Hello(sdk="none", protocol=pb.ProtocolVersion(major=1)))
 
     def listen(self, stream: Iterable[bytes]) -> None:
-        """Hear the referee out."""
+        """Read until the referee ends the stream."""
         for data in stream:
             message = pb.PlayResponse.FromString(data)
             match message.WhichOneof("content"):
@@ -114,11 +114,11 @@ class Honest:
 
     def write(self, data: bytes) -> None:
         """Send bytes."""
-        self._outbox.put(data)
+        self._requests.put(data)
 
     def hang_up(self) -> None:
         """End the bot's side of the stream."""
-        self._outbox.put(None)
+        self._requests.put(None)
 
 
 class Illegal(Honest):
@@ -215,7 +215,7 @@ class Freeze(Honest):
 
 
 class Deaf(Honest):
-    """Reads nothing that the referee says: a time-out, then a stall."""
+    """Reads nothing from its stream: a time-out, then a stall."""
 
     def listen(self, stream: Iterable[bytes]) -> None:
         self.get_ready()

@@ -1,4 +1,4 @@
-"""Plays the first legal action."""
+"""Play the first legal action."""
 
 from referee.sdk import Bot, Turn, run
 

@@ -1,4 +1,4 @@
-"""Plays Pesë Katësh by weighing each card: what the trick will bring, and what is kept in hand.
+"""Play Pesë Katësh by weighing each card: what the trick will bring, and what is kept in hand.
 
 Each kind of deal is a policy of its own. All share one view of the turn, which knows who showed
 out of which suit and guesses the rest. Stateless, and the same every time.
@@ -19,7 +19,7 @@ RANK_OF = {card: RANKS.index(card[0]) for card in DECK}
 
 
 class View:
-    """What a seat knows of the cards.
+    """Hold what a seat knows of the cards.
 
     Attributes:
         later: the seats that play after this one in the trick.
@@ -71,7 +71,7 @@ class View:
 
 
 class Policy(ABC):
-    """How one kind of deal is played; everything is in points for this seat, more is better."""
+    """Play one kind of deal; values are points for this seat, more is better."""
 
     def __init__(self, view: View, kind: str) -> None:
         self.view = view
@@ -185,7 +185,7 @@ class Avoidance(Policy):
 
 
 class Hearts(Avoidance):
-    """Each heart is a penalty: low hearts are safe, high cards of every suit are not."""
+    """Avoid hearts, each a penalty: low hearts are safe, high cards of every suit are not."""
 
     def followed(self, suit: str, card: str) -> float:
         return sum(1 - self.view.chance_void(s, suit) for s in self.view.later) * (suit == "H")
@@ -195,7 +195,7 @@ class Hearts(Avoidance):
 
 
 class HighCards(Avoidance):
-    """Queens, or the king of spades: hunted from below, feared from above."""
+    """Avoid queens, or the king of spades: lead below them, never above."""
 
     def followed(self, suit: str, card: str) -> float:
         return 0.6 * sum(RANK_OF[other] < RANK_OF[card] for other in self.hunted(suit))

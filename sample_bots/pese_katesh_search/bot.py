@@ -1,4 +1,4 @@
-"""Plays Pesë Katësh by search: deals the hidden cards at random, again and again, and plays on.
+"""Play Pesë Katësh by search: deals the hidden cards at random, again and again, and plays on.
 
 Each world that agrees with what was seen, with the suits of which a seat showed out above all, is
 played to the end of the deal once for every card that is still in the race; the card that brings
@@ -39,7 +39,7 @@ def mask_of(cards: Sequence[str]) -> int:
 
 
 class Worlds:
-    """Deals the hidden cards of one turn."""
+    """Deal the hidden cards of one turn."""
 
     def __init__(self, seen: PeseKateshObservation, seat: int, random: Random) -> None:
         self._seat = seat
@@ -89,7 +89,7 @@ def voids_of(seen: PeseKateshObservation) -> list[int]:
 
 
 class Rollouts:
-    """Plays the rest of a deal fast, sensibly, and never twice the same."""
+    """Play the rest of a deal fast, sensibly, and never twice the same."""
 
     def __init__(self, task: Task, random: Random) -> None:
         self._task = task

@@ -1,4 +1,4 @@
-"""Plays Quäsenbö by weighing each action: short, stateless, and the same every time.
+"""Play Quäsenbö by weighing each action: short, stateless, and the same every time.
 
 An action is good when it costs no quäsenbö, gets rid of a card that seldom fits, leaves cards that
 fit on many others, and gives the next seat little to play.
@@ -22,7 +22,7 @@ BLOCK = 2.0
 
 
 class Rules:
-    """What the bot needs to know of a ruleset."""
+    """Hold what the bot needs to know of a ruleset."""
 
     def __init__(self, game: Game) -> None:
         self.deck = frozenset(game.deck)
@@ -50,7 +50,7 @@ class Rules:
 
 
 class Position:
-    """One turn, seen by the seat that is to act."""
+    """Evaluate one turn for the seat that is to act."""
 
     def __init__(self, turn: Turn, rules: Rules) -> None:
         seen = turn.observation

@@ -1,4 +1,4 @@
-"""Plays Quäsenbö by search: deals the hidden cards at random, again and again, and plays on.
+"""Play Quäsenbö by search: deals the hidden cards at random, again and again, and plays on.
 
 Each world that agrees with what was seen is played to its end once for every action that is still
 in the race; the action that beats most others wins it. The worlds are `QuasenboCore`, the engine
@@ -28,7 +28,7 @@ LEAST_WORLDS = 3
 
 
 class QuickBoard(Board):
-    """Card luck from a fast generator."""
+    """Shuffle with a fast generator."""
 
     def __init__(self, random: Random) -> None:
         super().__init__(deck=(), seed=b"")
@@ -40,7 +40,7 @@ class QuickBoard(Board):
 
 
 class Memory:
-    """What the events of one game tell of the other hands: who draws holds nothing that fits.
+    """Infer the other hands from the events of one game: who draws holds nothing that fits.
 
     Attributes:
         excluded: by seat, the bits of actions that the seat cannot hold.
@@ -68,7 +68,7 @@ class Memory:
 
 
 class Worlds:
-    """Deals worlds that agree with one turn."""
+    """Deal worlds that agree with one turn."""
 
     def __init__(self, turn: Turn, memory: Memory) -> None:
         seen = turn.observation
@@ -112,7 +112,7 @@ class Worlds:
 
 
 class Search:
-    """Finds the best action of a turn within its share of the time."""
+    """Find the best action of a turn within its share of the time."""
 
     def __init__(self, rules: QuasenboRules) -> None:
         self._rules = rules

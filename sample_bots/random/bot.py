@@ -1,4 +1,4 @@
-"""Plays any legal action."""
+"""Play any legal action."""
 
 from referee.sdk import Bot, Turn, run
 

@@ -1,4 +1,4 @@
-"""Fixtures of the referee's tests."""
+"""Provide fixtures of the referee's tests."""
 
 from __future__ import annotations
 

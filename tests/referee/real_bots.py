@@ -1,4 +1,4 @@
-"""Real bot processes: folders that tests write, and matches that they play."""
+"""Write bot folders and play matches with real bot processes."""
 
 from __future__ import annotations
 

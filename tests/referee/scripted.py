@@ -1,4 +1,4 @@
-"""A scripted bot: the referee's real session and a transport that reads and writes by hand.
+"""Script a bot against the referee's real session, over a transport moved by hand.
 
 A test reads like a conversation: ``bot.hello()``, ``await bot.hears("welcome")``.
 """
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import grpc.aio
 
 from referee.clock import SeatClock, TimeControl
+from referee.games import parse_ruleset
 from referee.games.quasenbo import QuasenboObservation
 from referee.match.health import LagMonitor
 from referee.match.permits import PermitPool
@@ -20,6 +21,7 @@ from referee.match.session import Session
 from referee.match.turns import OpenTurn
 from referee.outcome import ForfeitReason, Outcome, Termination
 from referee.v1 import referee_pb2 as pb
+from referee.wire import welcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +44,7 @@ def control(*, bank: float = 5.0, increment: float = 0.0, margin: float = 0.05) 
 
 
 class NeverLate(LagMonitor):
-    """Blames nothing on the referee: tests beside these burn every core."""
+    """Blame nothing on the referee: tests beside these burn every core."""
 
     def lag_between(self, start: float, end: float) -> float:
         """Return no lag."""
@@ -51,7 +53,7 @@ class NeverLate(LagMonitor):
 
 
 class Transport:
-    """What a session reads from and writes to: the servicer context's two methods."""
+    """Replace the servicer context by two queues."""
 
     def __init__(self) -> None:
         self.to_referee: asyncio.Queue[Any] = asyncio.Queue()
@@ -68,68 +70,72 @@ class Transport:
         self.to_bot.put_nowait(pb.PlayResponse.FromString(data))
 
 
-class Diary:
-    """A table that only notes what its session tells it.
+def open_session(
+    label: str, *, permits: PermitPool, monitor: LagMonitor | None = None, stall: float
+) -> ScriptedSession:
+    """Return a session of a Quäsenbö table that offers 32 games at once."""
+    return ScriptedSession(
+        label,
+        welcome=welcome(parse_ruleset("quasenbo"), control(), parallel_games=32),
+        permits=permits,
+        monitor=monitor or NeverLate(),
+        stall=stall,
+    )
+
+
+class ScriptedSession(Session):
+    """Record what follows from the judgement, and do nothing else.
 
     Attributes:
-        lines: what was told, as text.
+        lines: what followed, as text.
+        errors: exceptions that would void a match.
+        broken: why the process would be ended.
+        answers: the turns that were answered in time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, label: str, **options: Any) -> None:
+        super().__init__(label, **options)
         self.lines: list[str] = []
         self.errors: list[Exception] = []
         self.broken: list[tuple[ForfeitReason, str]] = []
         self.answers: list[OpenTurn] = []
 
-    def greeted(self, session: Session, hello: pb.Hello) -> None:
-        """Answer with Welcome, as a table does."""
-        self.lines.append(f"hello {hello.name}")
-        session.welcome(
-            ruleset="quasenbo", seats=2, control=control(), parallel_games=session.parallel_games
-        )
-
-    def became_ready(self, session: Session) -> None:
-        """Note it."""
-        del session
+    def became_ready(self) -> None:
+        """Record it."""
         self.lines.append("ready")
 
-    def answered(self, session: Session, turn: OpenTurn, text: str) -> None:
-        """Note it."""
-        del session
+    def apply(self, turn: OpenTurn, text: str) -> None:
+        """Record it."""
         self.answers.append(turn)
         self.lines.append(f"game {turn.game} ply {turn.ply} {text}")
 
-    def timed_out(self, session: Session, turn: OpenTurn, spent: float) -> None:
-        """Note it."""
-        del session
-        assert spent > 0
-        self.lines.append(f"timeout game {turn.game}")
+    def has_started(self, game: int) -> bool:
+        """Return that it has."""
+        del game
+        return True
 
-    def resigned(self, session: Session, game: int) -> None:
-        """Note it."""
-        del session
-        self.lines.append(f"resign game {game}")
+    def forfeit_game(self, game: int, reason: ForfeitReason, detail: str) -> None:
+        """Record it."""
+        assert detail
+        self.lines.append(f"{reason} game {game}")
 
-    def broke(self, session: Session, reason: ForfeitReason, detail: str) -> None:
-        """Note it and close, as a table does."""
-        session.close()
+    def end_bot(self, reason: ForfeitReason, detail: str) -> None:
+        """Record it and close, as a table does."""
+        self.close()
         self.broken.append((reason, detail))
         self.lines.append(f"broke {reason}")
 
-    def vanished(self, session: Session) -> None:
-        """Note it."""
-        del session
-        self.lines.append("vanished")
+    async def wait_for_exit(self, limit: float) -> None:
+        """Return that the process runs on."""
 
-    def lagged(self, session: Session, lag: float) -> None:
-        """Note it."""
-        del session
-        assert lag > 0
+    def void(self, message: str) -> None:
+        """Record it."""
+        assert "the referee lagged" in message
         self.lines.append("lagged")
 
     @contextmanager
-    def guard(self) -> Iterator[None]:
-        """Note an exception and swallow it."""
+    def void_on_error(self) -> Iterator[None]:
+        """Record an exception and swallow it."""
         try:
             yield
         except Exception as error:  # noqa: BLE001 -- the test looks at what was caught
@@ -137,10 +143,9 @@ class Diary:
 
 
 class ScriptedBot:
-    """The bot's end of a conversation, moved by hand.
+    """Send and receive as a bot would, one message at a time.
 
     Attributes:
-        table: what the referee's side was told.
         session: the referee's side.
     """
 
@@ -151,15 +156,8 @@ class ScriptedBot:
         monitor: LagMonitor | None = None,
         stall: float = 0.2,
     ) -> None:
-        self.table = Diary()
         self.pool = pool or PermitPool(1)
-        self.session = Session(
-            "scripted",
-            listener=self.table,
-            permits=self.pool,
-            monitor=monitor or NeverLate(),
-            stall=stall,
-        )
+        self.session = open_session("scripted", permits=self.pool, monitor=monitor, stall=stall)
         self.transport = Transport()
         context: Any = self.transport
         self._conversation = asyncio.create_task(self.session.converse(context))
@@ -235,7 +233,6 @@ class ScriptedBot:
     def asks(self, game: int, *, ply: int = 0, clock: SeatClock | None = None) -> OpenTurn:
         """Put a turn to the bot."""
         turn = OpenTurn(
-            None,
             game=game,
             seat=0,
             ply=ply,
@@ -265,20 +262,20 @@ class ScriptedBot:
         await self.told("ready")
 
     async def told(self, line: str) -> None:
-        """Wait until the table was told something."""
+        """Wait until the session recorded something."""
         for _ in range(int(PATIENCE / 0.005)):
-            if line in self.table.lines:
+            if line in self.session.lines:
                 return
             await asyncio.sleep(0.005)
-        raise AssertionError(f"{line!r} is not among {self.table.lines}")
+        raise AssertionError(f"{line!r} is not among {self.session.lines}")
 
     async def broken(self) -> tuple[ForfeitReason, str]:
-        """Wait until the table was told to end the process, and return why."""
+        """Wait until the process would be ended, and return why."""
         for _ in range(int(PATIENCE / 0.005)):
-            if self.table.broken:
-                return self.table.broken[0]
+            if self.session.broken:
+                return self.session.broken[0]
             await asyncio.sleep(0.005)
-        raise AssertionError(f"nothing is broken: {self.table.lines}")
+        raise AssertionError(f"nothing is broken: {self.session.lines}")
 
     async def leave(self) -> None:
         """End the conversation from both sides."""
@@ -286,4 +283,4 @@ class ScriptedBot:
         self.hangs_up()
         async with asyncio.timeout(PATIENCE):
             await self._conversation
-        assert self.table.errors == []
+        assert self.session.errors == []

@@ -1,4 +1,4 @@
-"""Domain to protobuf and back."""
+"""Convert between domain values and messages, and back."""
 
 from datetime import timedelta
 from typing import Any

@@ -20,7 +20,7 @@ from referee.games import parse_ruleset
 from referee.games.replay import Replay, ReplayGame, TurnTimes
 from referee.games.ruling import entrants_left, rule_on
 from referee.match.boards import make_board, seating
-from referee.match.chair import ProcessRecord
+from referee.match.connection import ProcessRecord
 from referee.match.runner import MatchResult
 from referee.outcome import Forfeit, ForfeitReason, Termination
 from referee.sandbox.process import ExitReport
@@ -186,7 +186,13 @@ def test_a_sentence_that_the_replay_lacks_comes_from_the_log(tmp_path: Path) -> 
     report = ExitReport(code=0, stopped=False, peak_memory=0, cpu_seconds=0.0)
     records = [
         ProcessRecord(
-            table=0, entrant=entrant, hand=0, start_seconds=0.1, stdout="", stderr="", report=report
+            table=0,
+            entrant=entrant,
+            member=0,
+            start_seconds=0.1,
+            stdout="",
+            stderr="",
+            report=report,
         )
         for entrant in (0, 1)
     ]
@@ -272,7 +278,13 @@ def test_a_process_is_told_as_it_ended() -> None:
     """Start, end and use stand above what was printed."""
     report = ExitReport(code=-9, stopped=True, peak_memory=34 << 20, cpu_seconds=0.5)
     record = ProcessRecord(
-        table=1, entrant=2, hand=1, start_seconds=0.25, stdout="out", stderr="err\n", report=report
+        table=1,
+        entrant=2,
+        member=1,
+        start_seconds=0.25,
+        stdout="out",
+        stderr="err\n",
+        report=report,
     )
     log = ProcessLog.of(record)
     assert log.facts == (
@@ -282,7 +294,7 @@ def test_a_process_is_told_as_it_ended() -> None:
     )
     never = ProcessLog.of(replace(record, start_seconds=None))
     assert never.facts[0] == "it was never ready"
-    assert ProcessLog.parse(log.text(), table=1, entrant=2, hand=1) == log
+    assert ProcessLog.parse(log.text(), table=1, entrant=2, member=1) == log
 
 
 TEXTS = st.text("ab\r\n-\x85\u2028é", max_size=12) | st.sampled_from(

@@ -1,4 +1,4 @@
-"""The fast core of Pesë Katësh against the states, and its random choices."""
+"""Compare the fast core of Pesë Katësh with its states, and check its random choices."""
 
 from random import Random
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.errors import InvalidBoardError, InvalidCardError, InvalidRulesetError
+from referee.errors import InvalidBoardError, InvalidRulesetError
 from referee.games import Board, GameInfo, games, parse_ruleset
-from referee.games.cards import MaskTexts, parse_cards
+from referee.games.cards import MaskTexts
 from referee.games.decktet import BASIC, COURTS, PAWNS, SUITS, deck_of, suits_of
 
 
@@ -121,13 +121,6 @@ def test_the_decktet_shows_every_suit_equally_often() -> None:
     for rank in "23456789":
         shown = "".join(suits_of(card) for card in BASIC if card[0] == rank)
         assert sorted(shown) == sorted(SUITS)
-
-
-def test_cards_are_read_from_text() -> None:
-    """Words are cards of the deck, in the text's order; another word is refused."""
-    assert parse_cards(" 4YK  AM ", BASIC) == ("4YK", "AM")
-    with pytest.raises(InvalidCardError, match="'EX' is not a card"):
-        parse_cards("EX", BASIC)
 
 
 def test_remembered_mask_texts_stay_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Duplicate boards: who sits where at which table."""
+"""Check who sits where at which table on duplicate boards."""
 
 from collections import Counter
 from itertools import permutations

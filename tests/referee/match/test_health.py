@@ -1,4 +1,4 @@
-"""The watch on the referee's own lag."""
+"""Check how the referee measures its own lag, and what that excuses."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.flaky(reruns=2)  # the machine's own time is judged
 async def test_a_blocked_loop_is_lag() -> None:
     """What the loop did not run in time is measured, also before the next sample."""
     monitor = LagMonitor()
-    monitor.start()
+    monitor.start_sampling()
     await asyncio.sleep(0.03)
     start = time.monotonic()
     time.sleep(0.2)  # noqa: ASYNC251 -- this is the lag
@@ -24,20 +24,20 @@ async def test_a_blocked_loop_is_lag() -> None:
     await asyncio.sleep(0.03)
     assert monitor.lag_between(start, end) == pytest.approx(0.2, abs=0.03)
     assert monitor.worst >= 0.15
-    monitor.stop()
+    monitor.stop_sampling()
 
 
 async def test_lag_counts_only_within_the_span() -> None:
     """A lag before or after a turn is not the turn's."""
     monitor = LagMonitor()
-    monitor.start()
+    monitor.start_sampling()
     await asyncio.sleep(0.02)
     before = time.monotonic()
     time.sleep(0.15)  # noqa: ASYNC251 -- this is the lag
     await asyncio.sleep(0.02)
     assert monitor.lag_between(before - 10, before - 5) == 0.0
     assert monitor.lag_between(before, before + 0.05) <= 0.05
-    monitor.stop()
+    monitor.stop_sampling()
 
 
 def test_a_small_lag_in_a_long_turn_excuses_nothing() -> None:
@@ -57,7 +57,7 @@ def test_the_pressure_is_a_share_or_unknown() -> None:
 async def watched_bot() -> tuple[ScriptedBot, LagMonitor]:
     """Return a bot that plays under a running monitor."""
     monitor = LagMonitor()
-    monitor.start()
+    monitor.start_sampling()
     bot = ScriptedBot(monitor=monitor)
     await bot.introduces_itself()
     await asyncio.sleep(0.03)
@@ -73,7 +73,7 @@ async def test_lag_is_not_charged_to_the_bot() -> None:
     bot.answers((0, 0, "2S"))
     await bot.told("game 0 ply 0 2S")
     assert turn.charged < 1
-    monitor.stop()
+    monitor.stop_sampling()
     await bot.leave()
 
 
@@ -84,6 +84,6 @@ async def test_a_time_out_during_our_own_lag_is_told_as_lag() -> None:
     await bot.hears("turns")
     time.sleep(2)  # noqa: ASYNC251 -- this is the lag
     await bot.told("lagged")
-    assert "timeout game 0" not in bot.table.lines
-    monitor.stop()
+    assert "timeout game 0" not in bot.session.lines
+    monitor.stop_sampling()
     await bot.leave()

@@ -24,10 +24,10 @@ def test_permits_come_in_the_order_in_which_they_were_asked_for() -> None:
     pool = PermitPool(1)
     first, second, third = make_permits(pool, 3)
     assert [permit.take() for permit in (first, second, third)] == [True, False, False]
-    first.let_go()
+    first.release()
     assert [permit.held for permit in (first, second, third)] == [False, True, False]
     assert not first.take()
-    second.let_go()
+    second.release()
     assert third.held
 
 
@@ -37,10 +37,10 @@ def test_a_permit_that_is_given_up_while_waiting_is_never_granted() -> None:
     first, second, third = make_permits(pool, 3)
     for permit in (first, second, third):
         permit.take()
-    second.let_go()
-    first.let_go()
+    second.release()
+    first.release()
     assert (second.held, third.held) == (False, True)
-    third.let_go()
+    third.release()
     assert pool.free == 1
     assert not pool.contended
 
@@ -64,11 +64,11 @@ def test_permits_are_conserved(steps: list[tuple[int, bool]], count: int) -> Non
         if takes:
             permits[index].take()
         else:
-            permits[index].let_go()
+            permits[index].release()
         assert pool.free + sum(permit.held for permit in permits) == count
         assert not (pool.free and pool.contended)
     for permit in permits:
-        permit.let_go()
+        permit.release()
     assert pool.free == count
 
 
@@ -132,7 +132,7 @@ async def test_no_permit_leaks_when_a_bot(ending: str) -> None:
     for bot in (waiter, holder):
         if ending == "vanishes":
             bot.hangs_up()
-            await bot.told("vanished")
+            await bot.told("broke crash")
         elif ending == "breaks":
             bot.hello()
             await bot.broken()

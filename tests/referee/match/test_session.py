@@ -1,4 +1,4 @@
-"""One stream, as transcripts: what a bot may say when, and what follows."""
+"""Judge one bot's stream, as transcripts: what a bot may send when, and what follows."""
 
 import asyncio
 import time
@@ -8,9 +8,9 @@ import pytest
 import pytest_asyncio
 
 from referee.clock import SeatClock
-from referee.match.outbox import NEWS_DELAY
+from referee.match.judgement import MESSAGE_LIMIT, SessionPhase
+from referee.match.outbox import EVENTS_DELAY
 from referee.match.permits import PermitPool
-from referee.match.session import MESSAGE_LIMIT, Phase
 from referee.outcome import ForfeitReason
 from referee.v1 import referee_pb2 as pb
 from tests.referee.scripted import ScriptedBot, control
@@ -47,10 +47,10 @@ async def test_a_whole_conversation(bot: ScriptedBot) -> None:
 
     bot.session.start_game(game=0, seat=1, seed=b"s" * 32)
     bot.asks(0, ply=1)
-    news = await bot.hears("turns")
-    assert [(start.game, start.seat) for start in news.games_started] == [(0, 1)]
-    assert [list(turn.legal_actions) for turn in news.turns] == [["2S", "AC"]]
-    assert list(news.turns[0].quasenbo.hand) == ["2S", "AC"]
+    message = await bot.hears("turns")
+    assert [(start.game, start.seat) for start in message.games_started] == [(0, 1)]
+    assert [list(turn.legal_actions) for turn in message.turns] == [["2S", "AC"]]
+    assert list(message.turns[0].quasenbo.hand) == ["2S", "AC"]
     bot.answers((0, 1, "2S"))
     await bot.told("game 0 ply 1 2S")
 
@@ -61,7 +61,7 @@ async def test_a_whole_conversation(bot: ScriptedBot) -> None:
     bot.says(pb.PlayRequest(goodbye=pb.Goodbye()))
     bot.hangs_up()
     await asyncio.sleep(0.01)
-    assert bot.table.lines == ["hello scripted", "ready", "game 0 ply 1 2S"]
+    assert bot.session.lines == ["ready", "game 0 ply 1 2S"]
 
 
 @pytest.mark.parametrize(("major", "minor"), [(1, 0), (1, 7), (0, 9)])
@@ -87,7 +87,7 @@ async def test_unknown_fields_are_ignored(bot: ScriptedBot) -> None:
     hello = pb.Hello(name="later").SerializeToString() + unknown
     bot.says_bytes(b"\x0a" + bytes([len(hello)]) + hello + unknown)
     await bot.hears("welcome")
-    assert bot.table.lines == ["hello later"]
+    assert bot.session.broken == []
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ async def test_what_comes_instead_of_hello_breaks_the_protocol(
     assert callable(say)
     say(bot)
     assert await bot.broken() == (ForfeitReason.INVALID_MESSAGE, sentence)
-    assert bot.session.phase is Phase.CLOSED
+    assert bot.session.phase is SessionPhase.CLOSED
 
 
 async def test_hello_twice_breaks_the_protocol(bot: ScriptedBot) -> None:
@@ -160,8 +160,8 @@ async def test_what_came_in_order_before_a_violation_still_counts(playing: Scrip
     await playing.hears("turns")
     playing.answers((1, 0, "2S"), (7, 7, "2S"))
     await playing.broken()
-    assert playing.table.lines == [
-        "hello scripted", "ready", "game 1 ply 0 2S", "broke invalid_message",
+    assert playing.session.lines == [
+        "ready", "game 1 ply 0 2S", "broke invalid_message",
     ]  # fmt: skip
 
 
@@ -180,8 +180,8 @@ async def test_the_end_of_the_stream_is_told_once(playing: ScriptedBot) -> None:
     playing.asks(1)
     await playing.hears("turns")
     playing.hangs_up()
-    await playing.told("vanished")
-    assert playing.table.lines.count("vanished") == 1
+    await playing.told("broke crash")
+    assert playing.session.lines.count("broke crash") == 1
     assert playing.pool.free == 1
 
 
@@ -198,7 +198,7 @@ async def test_a_late_answer_is_discarded_and_costs_the_next_turn_nothing(
     assert await patient.hears_turns() == [(2, 0)]
     patient.answers((2, 0, "AC"))
     await patient.told("game 2 ply 0 AC")
-    assert "game 1 ply 0 2S" not in patient.table.lines
+    assert "game 1 ply 0 2S" not in patient.session.lines
     assert turn.charged < 1.0
 
 
@@ -225,7 +225,7 @@ async def test_silence_after_a_time_out_is_a_stall(playing: ScriptedBot) -> None
         ForfeitReason.STALL,
         "no answer for 0.2 s after a time-out",
     )
-    assert playing.table.lines[-2:] == ["timeout game 1", "broke stall"]
+    assert playing.session.lines[-2:] == ["timeout game 1", "broke stall"]
 
 
 async def test_resigning_other_games_does_not_put_off_a_stall(playing: ScriptedBot) -> None:
@@ -234,11 +234,11 @@ async def test_resigning_other_games_does_not_put_off_a_stall(playing: ScriptedB
     await playing.hears("turns")
     await playing.told("timeout game 1")
     for _ in range(100):
-        if playing.table.broken:
+        if playing.session.broken:
             break
         playing.resigns(9)
         await asyncio.sleep(0.02)
-    assert playing.table.broken[0][0] is ForfeitReason.STALL
+    assert playing.session.broken[0][0] is ForfeitReason.STALL
 
 
 async def test_a_turn_of_a_game_that_ended_is_still_owed(playing: ScriptedBot) -> None:
@@ -249,7 +249,7 @@ async def test_a_turn_of_a_game_that_ended_is_still_owed(playing: ScriptedBot) -
     turn.live = False
     playing.answers((1, 0, "nonsense"), (2, 0, "2S"))
     await playing.told("game 2 ply 0 2S")
-    assert not any("nonsense" in line for line in playing.table.lines)
+    assert not any("nonsense" in line for line in playing.session.lines)
 
 
 async def test_a_hang_is_noticed_while_others_wait_for_the_permit(playing: ScriptedBot) -> None:
@@ -282,8 +282,8 @@ async def test_no_answer_is_owed_to_a_game_that_was_given_up(playing: ScriptedBo
     playing.resigns(2)
     playing.answers((1, 0, "2S"), (3, 0, "2S"))
     await playing.told("game 3 ply 0 2S")
-    assert "resign game 2" in playing.table.lines
-    assert playing.table.broken == []
+    assert "resign game 2" in playing.session.lines
+    assert playing.session.broken == []
 
 
 async def test_the_turn_behind_a_resignation_is_charged_from_then(playing: ScriptedBot) -> None:
@@ -329,10 +329,10 @@ async def test_news_travels_with_the_next_turns(playing: ScriptedBot) -> None:
     playing.ends_game(0)
     playing.session.start_game(game=1, seat=1, seed=bytes(32))
     playing.asks(1)
-    news = await playing.hears("turns")
-    assert [start.game for start in news.games_started] == [0, 1]
-    assert [over.game for over in news.games_over] == [0]
-    assert [turn.game for turn in news.turns] == [1]
+    message = await playing.hears("turns")
+    assert [start.game for start in message.games_started] == [0, 1]
+    assert [over.game for over in message.games_over] == [0]
+    assert [turn.game for turn in message.turns] == [1]
 
 
 async def test_news_without_turns_is_sent_alone_after_a_while(playing: ScriptedBot) -> None:
@@ -340,9 +340,9 @@ async def test_news_without_turns_is_sent_alone_after_a_while(playing: ScriptedB
     before = time.monotonic()
     playing.session.start_game(game=0, seat=0, seed=bytes(32))
     playing.session.start_game(game=1, seat=0, seed=bytes(32))
-    news = await playing.hears("turns")
-    assert time.monotonic() - before >= NEWS_DELAY - 0.002
-    assert (len(news.games_started), len(news.turns)) == (2, 0)
+    message = await playing.hears("turns")
+    assert time.monotonic() - before >= EVENTS_DELAY - 0.002
+    assert (len(message.games_started), len(message.turns)) == (2, 0)
 
 
 async def test_turns_travel_in_fewer_larger_messages(playing: ScriptedBot) -> None:
@@ -362,11 +362,11 @@ async def test_an_exception_in_what_is_sent_is_our_own_fault() -> None:
     await bot.introduces_itself()
     bot.asks(1 << 40)  # no game number of the wire
     for _ in range(100):
-        if bot.table.errors:
+        if bot.session.errors:
             break
         await asyncio.sleep(0.01)
-    assert [type(error) for error in bot.table.errors] == [ValueError]
-    bot.table.errors.clear()
+    assert [type(error) for error in bot.session.errors] == [ValueError]
+    bot.session.errors.clear()
     await bot.leave()
 
 
@@ -379,5 +379,5 @@ async def test_after_match_over_what_crossed_it_is_ignored(playing: ScriptedBot)
     playing.answers((1, 0, "2S"))
     playing.says(pb.PlayRequest(goodbye=pb.Goodbye()))
     await asyncio.sleep(0.01)
-    assert playing.table.broken == []
+    assert playing.session.broken == []
     assert playing.pool.free == 1

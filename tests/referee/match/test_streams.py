@@ -1,4 +1,4 @@
-"""The server of a table: a socket per process, each seat claimed once."""
+"""Check the server of a table: a socket per process, each seat claimed once."""
 
 from typing import Any
 
@@ -7,25 +7,17 @@ import grpc.aio
 import pytest
 
 from referee.match.permits import PermitPool
-from referee.match.session import Session
 from referee.match.streams import StreamServer
 from referee.v1 import referee_pb2 as pb
-from tests.referee.scripted import Diary, NeverLate
+from tests.referee.scripted import open_session
 
 
 class TableOfTwo:
-    """A server with two seats, and what their sessions told."""
+    """Serve two seats, whose sessions record what follows."""
 
     def __init__(self) -> None:
-        self.diary = Diary()
         self.sessions = {
-            token: Session(
-                token,
-                listener=self.diary,
-                permits=PermitPool(2),
-                monitor=NeverLate(),
-                stall=1.0,
-            )
+            token: open_session(token, permits=PermitPool(2), stall=1.0)
             for token in ("first", "second")
         }
         self.server = StreamServer(self.sessions)
@@ -76,7 +68,7 @@ async def test_a_seat_is_claimed_once() -> None:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await table.dial("second", "first")
     assert "a process has one stream" in str(caught.value.details())
-    assert table.diary.lines.count("hello dialler") == 1
+    assert "broke invalid_message" not in table.sessions["first"].lines
     await table.server.stop()
 
 

@@ -135,7 +135,7 @@ async def test_an_exception_in_the_callers_progress_is_void(tmp_path: Path) -> N
 
 
 class ExhaustedSandbox(PlainSandbox):
-    """A machine on which no second process can be started."""
+    """Fail to start a second process."""
 
     def __init__(self, number: int) -> None:
         """Fail with an error of the system from the second launch on."""
@@ -163,7 +163,7 @@ async def test_a_machine_that_starts_no_process_is_no_fault_of_a_bot(
 
 
 class StickySandbox(PlainSandbox):
-    """Cannot take back what the first process held."""
+    """Fail to release what the first process held."""
 
     launches = 0
 
@@ -191,7 +191,7 @@ async def test_a_process_that_cannot_be_cleared_away_keeps_nobody_else(tmp_path:
 
 
 class Lagging(LagMonitor):
-    """Says that the referee lagged for long, but not long enough for a void."""
+    """Report that the referee lagged for long, but not long enough for a void."""
 
     def lag_between(self, start: float, end: float) -> float:
         """Return half a minute."""
@@ -203,7 +203,7 @@ async def test_a_start_gets_back_what_our_lag_took(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bot that is ready after its limit, but not by more than our lag, plays."""
-    monkeypatch.setattr("referee.match.table.excuses", lambda *_, **__: False)
+    monkeypatch.setattr("referee.match.judgement.excuses", lambda *_, **__: False)
     late = write_bot(tmp_path / "late", rest="def prepare(self, welcome): time.sleep(1)")
     plan = make_plan("quasenbo", late, write_bot(tmp_path / "other"), start_limit=0.5)
     result = await make_referee(monitor=Lagging()).play(plan)

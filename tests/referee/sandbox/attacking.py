@@ -1,4 +1,4 @@
-"""Plays a hostile bot against an honest one, both behind the walls."""
+"""Play a hostile bot against an honest one, both in the sandbox."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from referee.games import parse_ruleset
 from referee.match.health import LagMonitor
 from referee.match.runner import MatchPlan, MatchResult, Referee
 from referee.match.settings import TableSettings
-from referee.sandbox.limits import Limits
+from referee.sandbox.limits import ResourceLimits
 
 if TYPE_CHECKING:
-    from referee.match.chair import ProcessRecord
+    from referee.match.connection import ProcessRecord
     from referee.outcome import ForfeitReason
     from referee.sandbox.sandbox import Sandbox
 
 ATTACKER, HONEST = 0, 1
 BOARDS = 3
-SMALL = Limits(
+SMALL = ResourceLimits(
     memory=160 << 20, tmp_bytes=8 << 20, shm_bytes=4 << 20, file_bytes=2 << 20, files=1000
 )
-"""Limits that an attack reaches soon."""
+"""ResourceLimits that an attack reaches soon."""
 
 # What the attack returns goes to stdout as a line of JSON; then the bot plays on.
 _BOT = """
@@ -90,7 +90,7 @@ run(Honest())
 
 
 class NeverLate(LagMonitor):
-    """Blames nothing on the referee: an attack, and the tests beside it, burn every core."""
+    """Blame nothing on the referee: an attack, and the tests beside it, burn every core."""
 
     def lag_between(self, start: float, end: float) -> float:
         """Return no lag."""
@@ -100,7 +100,7 @@ class NeverLate(LagMonitor):
 
 @dataclass(frozen=True)
 class Attack:
-    """A match that was played.
+    """Hold a match that was played.
 
     Attributes:
         result: the match.

@@ -1,4 +1,4 @@
-"""Sandboxes to attack."""
+"""Provide sandboxes to attack."""
 
 import shutil
 from pathlib import Path

@@ -338,7 +338,7 @@ async def test_nothing_of_ours_can_be_written(sandbox: BubblewrapSandbox, tmp_pa
 
 
 async def test_links_and_dots_lead_nowhere(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
-    """A link to a file of the host, or a path upwards, ends at the walls."""
+    """A link to a file of the host, or a path upwards, stays inside the sandbox."""
     secret = tmp_path / "secret"
     secret.write_text("the admin's token")
     script = f"""

@@ -13,7 +13,7 @@ from referee.errors import InvalidBotError, SandboxUnavailableError
 from referee.sandbox import bubblewrap, runtimes
 from referee.sandbox.bubblewrap import BubblewrapSandbox, SandboxSettings
 from referee.sandbox.cgroup import CgroupV1, CgroupV2, find_cgroups
-from referee.sandbox.limits import Limits
+from referee.sandbox.limits import ResourceLimits
 from referee.sandbox.sandbox import BotCommand, Launch, PlainSandbox
 from referee.sandbox.selftest import detect_sandbox, lean_against
 from tests.referee.sandbox.attacking import SMALL, write_bot
@@ -25,11 +25,11 @@ async def test_the_strongest_sandbox_that_works_is_found() -> None:
     assert found.tier in {"bwrap+cgroup", "bwrap+watchdog"}
     assert found.why or found.tier == "bwrap+cgroup"
     assert found.limits == SMALL
-    found.require_walls()
+    found.require_isolation()
 
 
 async def test_a_plain_process_does_not_pass() -> None:
-    """The bot that leans against the walls gets through where there are none."""
+    """The probe gets out where there is no isolation."""
     with pytest.raises(
         SandboxUnavailableError, match=r"loopback can be reached.*no seccomp filter"
     ):
@@ -44,13 +44,13 @@ async def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch, tmp_p
     with pytest.raises(
         SandboxUnavailableError, match=r"install bubblewrap.*allow-unsandboxed-bots"
     ):
-        found.require_walls()
+        found.require_isolation()
 
 
 class Forbidden(BubblewrapSandbox):
-    """Asks bubblewrap for what it cannot do."""
+    """Ask bubblewrap for what it cannot do."""
 
-    def launch(self, command: BotCommand, *, limits: Limits | None = None) -> Launch:
+    def launch(self, command: BotCommand, *, limits: ResourceLimits | None = None) -> Launch:
         """Return a launch in which a folder is missing."""
         launch = super().launch(command, limits=limits)
         words = ("bwrap", "--ro-bind", "/nowhere", "/nowhere", "true")
@@ -64,7 +64,7 @@ async def test_bubblewraps_own_sentence_is_told() -> None:
 
 
 def test_an_author_plays_in_the_sandbox(tmp_path: Path) -> None:
-    """The command line runs local bots behind the walls on demand, and stores the tier."""
+    """The command line runs local bots in the sandbox on demand, and stores the tier."""
     code = (
         "from referee.sdk import Bot, run\nimport os\nassert os.getuid() == 65534\n"
         "class First(Bot):\n    def act(self, turn): return turn.legal_actions[0]\nrun(First())\n"
@@ -155,7 +155,7 @@ def test_limits_are_written_to_a_group_of_version_2(tmp_path: Path) -> None:
     groups = CgroupV2(tmp_path)
     assert (tmp_path / "cgroup.subtree_control").read_text() == "+memory +pids +cpu"
     group = groups.make(SMALL)
-    folder = group.entrance.parent
+    folder = group.procs_file.parent
     assert (folder / "memory.max").read_text() == str(SMALL.memory)
     assert (folder / "memory.oom.group").read_text() == "1"
     assert int((folder / "pids.max").read_text()) >= SMALL.processes
@@ -170,7 +170,7 @@ def test_limits_are_written_to_a_group_of_version_1(tmp_path: Path) -> None:
     groups = find_cgroups(tmp_path)
     assert isinstance(groups, CgroupV1)
     group = groups.make(SMALL)
-    folder = group.entrance.parent
+    folder = group.procs_file.parent
     assert (folder / "memory.limit_in_bytes").read_text() == str(SMALL.memory)
     (folder / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n")
     assert (group.oom_kills(), group.peak_memory()) == (1, 0)

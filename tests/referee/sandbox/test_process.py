@@ -20,7 +20,7 @@ from tests.referee.real_bots import all_ended, appears, descriptors, zombies
 
 
 class BareSandbox(PlainSandbox):
-    """Hands the child one more descriptor."""
+    """Pass the child one more descriptor."""
 
     def launch(self, command: BotCommand, **options: Any) -> Launch:
         """Return the launch of a plain process with the null device inherited."""
@@ -187,7 +187,6 @@ async def test_stopping_again_does_nothing(tmp_path: Path) -> None:
     """Once everybody is gone the id may be anybody's: no more signals are sent to it."""
     process = start_python(tmp_path, "pass")
     first = await process.stop()
-    process.kill_now()
     assert await process.stop() == first
 
 

@@ -18,7 +18,7 @@ import pytest
 from referee.errors import InvalidBotError
 from referee.sandbox.bubblewrap import BubblewrapSandbox
 from referee.sandbox.bwrap_arguments import TMP
-from referee.sandbox.limits import Limits
+from referee.sandbox.limits import ResourceLimits
 from referee.sandbox.process import BotProcess
 from referee.sandbox.run import RunReport, run_in_sandbox
 from referee.sandbox.sandbox import BotCommand, PlainSandbox, Sandbox
@@ -39,7 +39,7 @@ async def run(sandbox: Sandbox, folder: Path, code: str, **options: object) -> R
         command,
         sandbox,
         limit=timedelta(seconds=float(str(seconds))),
-        limits=limits if isinstance(limits, Limits) else None,
+        limits=limits if isinstance(limits, ResourceLimits) else None,
     )
 
 
@@ -219,7 +219,7 @@ async def test_bots_end_when_their_arena_is_killed(folder: Path) -> None:
 
 
 async def test_a_bare_bot_is_watched_too(folder: Path) -> None:
-    """Without walls, memory is bounded all the same, with the children's."""
+    """Without a sandbox, memory is bounded all the same, with the children's."""
     code = (
         "import os, time\nfor _ in range(4): os.fork()\nhoard = b'x' * (30 << 20); time.sleep(1000)"
     )
@@ -344,10 +344,10 @@ def public() -> Iterator[Path]:
 async def test_no_view_is_built_where_everything_can_be_read(
     sandbox: BubblewrapSandbox, public: Path
 ) -> None:
-    """A program of the system, in a readable folder, runs behind the walls alone."""
+    """A program of the system, in a readable folder, needs no outer bubblewrap."""
     command = BotCommand(("sh", "-c", "id -u; awk 'BEGIN {print 6 * 7}'; echo /*"), public)
     launch = sandbox.launch(command)
-    launch.give_up()
+    launch.close_all()
     assert sum(word.endswith("/bwrap") for word in launch.argv) == 1
     report = await run_in_sandbox(command, sandbox, limit=timedelta(seconds=30))
     user, product, names = report.stdout.splitlines()

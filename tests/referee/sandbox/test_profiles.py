@@ -1,4 +1,4 @@
-"""The profile with which a container lets bubblewrap build its walls, and nothing more."""
+"""Check the container profile that lets bubblewrap create namespaces, and nothing more."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ TOLD = {"sched_setaffinity", *BUILDERS}
 """What bots may not do, and a worker may."""
 
 
-def test_a_container_allows_what_builds_the_walls() -> None:
+def test_a_container_allows_what_bubblewrap_needs() -> None:
     """Every other call that a bot is refused, the container is refused as well."""
     document = json.loads((DEPLOY / "seccomp.json").read_text(encoding="utf-8"))
     assert document["defaultAction"] == "SCMP_ACT_ERRNO"

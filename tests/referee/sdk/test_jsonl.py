@@ -156,13 +156,13 @@ async def test_silence_costs_time(tmp_path: Path) -> None:
 
 def test_lines_hold_every_field_under_its_own_name() -> None:
     """Zeros and empty lists are written, absent observations are not, seeds are hexadecimal."""
-    news = pb.Turns()
-    news.games_started.add(game=1, seat=1, seed=b"\x01\xff")
-    over = news.games_over.add(game=0, termination=pb.TERMINATION_FORFEIT, points=[0, -1])
+    turns = pb.Turns()
+    turns.games_started.add(game=1, seat=1, seed=b"\x01\xff")
+    over = turns.games_over.add(game=0, termination=pb.TERMINATION_FORFEIT, points=[0, -1])
     over.forfeits.add(seat=1, reason=pb.FORFEIT_REASON_TIMEOUT)
-    turn = news.turns.add(game=1, time_left_us=5_000_000, legal_actions=["5YK"])
+    turn = turns.turns.add(game=1, time_left_us=5_000_000, legal_actions=["5YK"])
     turn.quasenbo.hand.append("5YK")
-    ended, started, asked = map(json.loads, lines_of(pb.PlayResponse(turns=news)))
+    ended, started, asked = map(json.loads, lines_of(pb.PlayResponse(turns=turns)))
     assert started == {"game_started": {"game": 1, "seat": 1, "seed": "01ff"}}
     assert ended["game_over"]["termination"] == "TERMINATION_FORFEIT"
     assert ended["game_over"]["forfeits"] == [
@@ -177,10 +177,10 @@ def test_lines_hold_every_field_under_its_own_name() -> None:
 
 def test_a_game_that_ends_at_once_starts_before_it_ends() -> None:
     """Otherwise an end comes before the start that it made room for."""
-    news = pb.Turns()
-    news.games_started.add(game=1)
-    news.games_over.add(game=1)
-    news.games_over.add(game=0)
-    kinds = [(kind, fields["game"]) for line in lines_of(pb.PlayResponse(turns=news))
+    turns = pb.Turns()
+    turns.games_started.add(game=1)
+    turns.games_over.add(game=1)
+    turns.games_over.add(game=0)
+    kinds = [(kind, fields["game"]) for line in lines_of(pb.PlayResponse(turns=turns))
              for kind, fields in json.loads(line).items()]  # fmt: skip
     assert kinds == [("game_over", 0), ("game_started", 1), ("game_over", 1)]

@@ -12,7 +12,7 @@ from referee.errors import IllegalActionError, InputError, InvalidActionError
 from referee.games import Board, parse_ruleset
 from referee.outcome import ForfeitReason, Termination
 from referee.sdk import Bot, GameEnd, GameStart, Turn, Welcome
-from referee.sdk.stream import Outbox
+from referee.sdk.stream import RequestQueue
 from referee.sdk.testing import make_turn, play_game
 from referee.v1 import referee_pb2 as pb
 from tests.referee.real_bots import FIRST, make_plan, play, write_bot, write_script
@@ -153,11 +153,11 @@ async def test_a_bot_that_failed_leaves_no_thread_behind(tmp_path: Path) -> None
     script = (
         "import pathlib, threading, time\n"
         "from referee.sdk import Bot, run, stream\n"
-        "class SlowToEnd(stream.Outbox):\n"
+        "class SlowToEnd(stream.RequestQueue):\n"
         "    def __iter__(self):\n"
         "        yield from super().__iter__()\n"
         "        time.sleep(0.3)\n"
-        "stream.Outbox = SlowToEnd\n"
+        "stream.RequestQueue = SlowToEnd\n"
         "class TestBot(Bot):\n"
         "    def act(self, turn): 1 / 0\n"
         "try:\n"
@@ -272,13 +272,13 @@ def test_as_many_bots_as_seats_are_needed() -> None:
 
 def test_what_is_ready_is_sent_in_the_order_in_which_it_was_said() -> None:
     """Answers share a message, but none overtakes a Resign: it would answer the wrong turn."""
-    outbox = Outbox()
-    outbox.answer(0, 4, "5YK", 10)
-    outbox.answer(1, 2, "2S", 20)
-    outbox.say(pb.PlayRequest(resign=pb.Resign(game=2)))
-    outbox.answer(3, 0, "AC", 30)
-    outbox.end()
-    answered, resigned, after = outbox
+    requests = RequestQueue()
+    requests.answer(0, 4, "5YK", 10)
+    requests.answer(1, 2, "2S", 20)
+    requests.send(pb.PlayRequest(resign=pb.Resign(game=2)))
+    requests.answer(3, 0, "AC", 30)
+    requests.end()
+    answered, resigned, after = requests
     assert [(action.game, action.ply) for action in answered.actions.actions] == [(0, 4), (1, 2)]
     assert resigned.resign.game == 2
     assert [(action.game, action.elapsed_us) for action in after.actions.actions] == [(3, 30)]

@@ -1,4 +1,4 @@
-"""Marks what a bot prints with the turn during which it prints it.
+"""Mark what a bot prints with the turn during which it prints it.
 
 Before the first text of a turn a line of its own is written, ``[game 3, ply 17]``; before what is
 printed later, outside of any turn, ``[between turns]``. Nothing is written for a turn during which
@@ -24,8 +24,8 @@ Turn = tuple[int, int]
 """Game and ply."""
 
 
-class Marks:
-    """Knows which turn the bot is thinking about.
+class TurnMarkers:
+    """Write a marker line before what is printed during each turn.
 
     Attributes:
         turn: the turn; None between turns.
@@ -65,7 +65,7 @@ class Marks:
 
 
 def by_turn(text: str) -> Iterator[tuple[Turn | None, str]]:
-    r"""Yield the parts of what a bot printed, each with its turn; marks are taken out.
+    r"""Yield the parts of what a bot printed, each with its turn; markers are taken out.
 
     Behind a gap in the output its turn is not known until the next mark.
 

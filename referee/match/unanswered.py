@@ -1,13 +1,14 @@
-"""The turns that a bot owes answers to, oldest first, and the clock of the oldest."""
+"""Keep the turns that a bot owes answers to, oldest first, and run the clock of the oldest."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from referee.match.health import LagMonitor
@@ -17,73 +18,67 @@ _TIMER_SLACK = 0.002
 """Seconds added to every timer: a loop's timers may fire a millisecond early."""
 
 
-class ClockListener(Protocol):
-    """What is told of the oldest turn's clock."""
-
-    def flag_fell(self, turn: OpenTurn, *, spent: float, lag: float) -> None:
-        """Hear that bank and margin of a live turn are spent.
-
-        Args:
-            turn: the turn.
-            spent: seconds, our own lag taken off.
-            lag: seconds that the referee itself lagged meanwhile.
-        """
-
-    def stalled(self) -> None:
-        """Hear that nothing came for long after a time-out."""
-
-    def guard(self) -> AbstractContextManager[None]:
-        """Return a context in which an exception is our own fault, and voids the match."""
-
-
-class OwedTurns:
-    """The turns that were sent and not answered.
+class UnansweredTurns:
+    """Keep the turns that were sent and not answered, and run the clock of the oldest.
 
     Attributes:
-        turns: oldest first; those of games that ended meanwhile included, answers to which are
-            owed all the same.
+        turns: oldest first; those of games that ended meanwhile included, which must be
+            answered all the same.
         last_arrival: when the last answer came.
-        stalling: whether the flag of the oldest turn fell and its answer is still owed.
+        stalling: whether the flag of the oldest turn fell and its answer is still to come.
     """
 
-    def __init__(self, listener: ClockListener, *, monitor: LagMonitor, stall: float) -> None:
+    def __init__(
+        self,
+        *,
+        monitor: LagMonitor,
+        stall: float,
+        flag_fell: Callable[[OpenTurn, float, float], None],
+        stalled: Callable[[], None],
+        void_on_error: Callable[[], AbstractContextManager[None]],
+    ) -> None:
         """Create it inside the running loop.
 
         Args:
-            listener: what is told.
-            monitor: what knows when the referee lagged.
+            monitor: measures when the referee lagged.
             stall: seconds of silence after a time-out that make a stall.
+            flag_fell: called when bank and margin of a live turn are spent, with the turn, the
+                seconds spent (our own lag taken off), and the seconds of that lag.
+            stalled: called when the silence after a time-out lasts for ``stall`` seconds.
+            void_on_error: a context in which an exception is our own fault.
         """
         self.turns: deque[OpenTurn] = deque()
         self.last_arrival = 0.0
         self.stalling = False
-        self._listener = listener
+        self._flag_fell = flag_fell
+        self._stalled = stalled
+        self._void_on_error = void_on_error
         self._monitor = monitor
         self._stall = stall
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = 0.0
 
-    def sent(self, turns: list[OpenTurn], now: float) -> None:
+    def add_sent(self, turns: list[OpenTurn], now: float) -> None:
         """Add turns that are about to be written."""
         for turn in turns:
             turn.sent = now
         self.turns.extend(turns)
-        self.arm(now)
+        self.set_clock(now)
 
     def service_start(self) -> float:
         """Return when the bot could begin with the oldest turn; there must be one."""
         return max(self.turns[0].sent, self.last_arrival)
 
-    def heard(self, arrival: float) -> None:
-        """Note that an answer came."""
+    def note_answer(self, arrival: float) -> None:
+        """Record when an answer came, and end the wait for a stall."""
         self.last_arrival = arrival
         if self.stalling:
             self.stalling = False
             self._stop_timer()
 
     def drop(self, game: int, arrival: float) -> None:
-        """Take a game's turn out of the line; its answer is no longer owed.
+        """Remove a game's turn; its answer is no longer expected.
 
         Only when it was the oldest has the bot been busy with it until now.
         """
@@ -91,7 +86,7 @@ class OwedTurns:
             if turn.game == game:
                 del self.turns[place]
                 if place == 0:
-                    self.heard(arrival)
+                    self.note_answer(arrival)
                 return
 
     def clear(self) -> None:
@@ -99,8 +94,8 @@ class OwedTurns:
         self.turns.clear()
         self._stop_timer()
 
-    def arm(self, now: float) -> None:
-        """See to it that a timer fires no later than the flag of the oldest turn."""
+    def set_clock(self, now: float) -> None:
+        """Set a timer to fire no later than the flag of the oldest turn falls."""
         if self.stalling or not self.turns:
             return
         due = self.service_start() + self.turns[0].clock.allowance
@@ -121,9 +116,9 @@ class OwedTurns:
 
     def _fired(self) -> None:
         self._timer = None
-        with self._listener.guard():
+        with self._void_on_error():
             if self.stalling:
-                self._listener.stalled()
+                self._stalled()
             elif self.turns:
                 self._look_at_clock(time.monotonic())
 
@@ -132,7 +127,7 @@ class OwedTurns:
         start = self.service_start()
         flag = start + turn.clock.allowance
         if now < flag:
-            self.arm(now)
+            self.set_clock(now)
             return
         lag = self._monitor.lag_between(start, now)
         if now < flag + lag:
@@ -142,4 +137,4 @@ class OwedTurns:
         self.stalling = True
         self._set_timer(now + self._stall, now)
         if turn.live:
-            self._listener.flag_fell(turn, spent=now - start - lag, lag=lag)
+            self._flag_fell(turn, now - start - lag, lag)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from referee.sandbox.output import HEAD_BYTES, TAIL_BYTES, OutputRing
-from referee.sdk.marks import Marks, by_turn
+from referee.sdk.turn_markers import TurnMarkers, by_turn
 
 if TYPE_CHECKING:
     import pytest
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 def test_only_turns_that_print_are_marked() -> None:
     """A mark is a line of its own, before the first text of its turn."""
-    marks, stream = Marks(), io.StringIO()
-    marks.watch(stream)
+    markers, stream = TurnMarkers(), io.StringIO()
+    markers.watch(stream)
     print("hello", file=stream)
     for ply in range(3):
-        marks.turn = (5, ply)
+        markers.turn = (5, ply)
         if ply != 1:
             print("think", ply, file=stream, end="")
             print(file=stream)
-    marks.turn = None
+    markers.turn = None
     print("bye", file=stream)
     assert stream.getvalue() == (
         "hello\n[game 5, ply 0]\nthink 0\n[game 5, ply 2]\nthink 2\n[between turns]\nbye\n"
@@ -35,23 +35,23 @@ def test_only_turns_that_print_are_marked() -> None:
 
 def test_a_mark_ends_a_line_that_was_left_open() -> None:
     """What was printed before without a newline keeps its turn."""
-    marks, stream = Marks(), io.StringIO()
-    marks.watch(stream)
-    marks.turn = (0, 1)
+    markers, stream = TurnMarkers(), io.StringIO()
+    markers.watch(stream)
+    markers.turn = (0, 1)
     stream.write("open")
-    marks.turn = (0, 2)
+    markers.turn = (0, 2)
     stream.write("next")
     assert list(by_turn(stream.getvalue())) == [((0, 1), "open\n"), ((0, 2), "next")]
 
 
 def test_a_logger_that_holds_the_stream_is_marked_too() -> None:
     """The stream stays the same object, whoever got hold of it before."""
-    marks, stream = Marks(), io.StringIO()
+    markers, stream = TurnMarkers(), io.StringIO()
     logger = logging.getLogger("a bot of a test")
     logger.propagate = False
     logger.addHandler(logging.StreamHandler(stream))
-    marks.watch(stream)
-    marks.turn = (3, 17)
+    markers.watch(stream)
+    markers.turn = (3, 17)
     logger.warning("hm")
     logger.handlers.clear()
     assert stream.getvalue() == "[game 3, ply 17]\nhm\n"
@@ -60,11 +60,11 @@ def test_a_logger_that_holds_the_stream_is_marked_too() -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9), st.text("ab\n", max_size=5))))
 def test_marked_text_is_parted_again(prints: list[tuple[int, int, str]]) -> None:
     """Every text comes back under its turn, but for newlines that a mark needed."""
-    marks, stream = Marks(), io.StringIO()
-    marks.watch(stream)
+    markers, stream = TurnMarkers(), io.StringIO()
+    markers.watch(stream)
     expected: dict[tuple[int, int], str] = {}
     for game, ply, text in prints:
-        marks.turn = (game, ply)
+        markers.turn = (game, ply)
         stream.write(text)
         expected[game, ply] = expected.get((game, ply), "") + text.replace("\n", "")
     found: dict[tuple[int, int] | None, str] = {}
@@ -90,14 +90,14 @@ def test_behind_a_gap_nothing_is_guessed() -> None:
 
 
 def test_a_terminal_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody debugs there, and needs no marks."""
+    """Somebody debugs there, and needs no markers."""
     stdout, stderr = io.StringIO(), io.StringIO()
     monkeypatch.setattr(stdout, "isatty", lambda: True)
     monkeypatch.setattr("sys.stdout", stdout)
     monkeypatch.setattr("sys.stderr", stderr)
-    marks = Marks()
-    marks.watch_output()
-    marks.turn = (0, 0)
+    markers = TurnMarkers()
+    markers.watch_output()
+    markers.turn = (0, 0)
     stdout.write("a")
     stderr.write("b")
     assert stdout.getvalue() == "a"

@@ -1,0 +1,203 @@
+"""Connect one bot process to a table: start it, end it, and record what it left."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from referee.errors import InputError, VoidMatchError
+from referee.match.session import Session
+from referee.sandbox.process import BotProcess, ExitReport
+from referee.sandbox.sandbox import BotCommand, Sandbox
+from referee.wire import welcome
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from referee.bot_folder import BotFolder
+    from referee.match.permits import PermitPool
+    from referee.match.table import Table
+    from referee.match.turns import OpenTurn
+    from referee.outcome import ForfeitReason
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRecord:
+    """Hold what a bot process left.
+
+    Attributes:
+        table: its table.
+        entrant: whose process it was.
+        member: 0, or 1 for the second process of a team.
+        start_seconds: from its start to Ready; None when it never was ready.
+        stdout: what it printed, bounded.
+        stderr: what it printed there, bounded.
+        report: how it ended.
+    """
+
+    table: int
+    entrant: int
+    member: int
+    start_seconds: float | None
+    stdout: str
+    stderr: str
+    report: ExitReport
+
+
+class BotConnection(Session):
+    """Connect one bot process to its table, and carry out what its judgement says.
+
+    Attributes:
+        entrant: whose process it is.
+        member: 0, or 1 for the second process of a team.
+        folder: the bot.
+        process: its process; None before the start, and when its command cannot be started.
+        start_settled: set once it is ready, or has failed.
+        failure: why it was ended; None while it may play.
+    """
+
+    def __init__(
+        self, table: Table, *, entrant: int, member: int, folder: BotFolder, permits: PermitPool
+    ) -> None:
+        """Create it inside the running loop.
+
+        Args:
+            table: where the bot plays.
+            entrant: whose process it is.
+            member: 0, or 1 for the second process of a team.
+            folder: the bot.
+            permits: shared with the other bots of the referee.
+        """
+        super().__init__(
+            f"table {table.number}, {folder.name}",
+            welcome=welcome(
+                table.game,
+                table.settings.control,
+                parallel_games=min(
+                    count
+                    for count in (table.settings.parallel_games, folder.parallel_games)
+                    if count > 0
+                ),
+            ),
+            permits=permits,
+            monitor=table.monitor,
+            stall=table.settings.stall,
+        )
+        self.entrant = entrant
+        self.member = member
+        self.folder = folder
+        self.process: BotProcess | None = None
+        self.start_settled = asyncio.Event()
+        self.failure: tuple[ForfeitReason, str] | None = None
+        self._table = table
+        self._games = table.open_games
+        self._start_seconds: float | None = None
+
+    def start_process(self, sandbox: Sandbox, *, socket: Path, token: str) -> None:
+        """Start the process.
+
+        Args:
+            sandbox: what it runs in.
+            socket: where the referee waits for it.
+            token: what it must send there.
+
+        Raises:
+            InvalidBotError: the command cannot be started.
+            OSError: the command is too long for the kernel.
+            VoidMatchError: the machine has no process, descriptor or memory left, or what we start
+                bots with is missing: no fault of the bot.
+        """
+        command = BotCommand(
+            words=self.folder.command,
+            folder=self.folder.path,
+            socket=socket,
+            token=token,
+            protocol=self.folder.protocol,
+        )
+        self.await_ready(self._table.settings.start_limit)
+        try:
+            self.process = BotProcess(command, sandbox, exited=lambda _: self.process_exited())
+        except OSError as error:
+            if error.errno == errno.E2BIG:
+                raise
+            raise VoidMatchError(
+                f"no process can be started: {error}", reason="internal_error"
+            ) from error
+
+    async def dismiss(self, limit: float) -> None:
+        """Say MatchOver, and give the bot up to ``limit`` seconds to say Goodbye."""
+        if self.failure is None and self.process is not None:
+            self.finish()
+            await self.process.wait(limit)
+
+    def close_stream(self) -> None:
+        """Read and send nothing more, and wait no longer for Ready."""
+        self.close()
+        self.stop_start_timer()
+        self.start_settled.set()
+
+    async def end(self) -> None:
+        """End the stream, then the process and all that it started."""
+        self.close_stream()
+        if self.process is not None:
+            await self.process.stop()
+
+    def record(self) -> ProcessRecord:
+        """Return what the process left."""
+        process = self.process
+        report = process.report if process is not None else None
+        return ProcessRecord(
+            table=self._table.number,
+            entrant=self.entrant,
+            member=self.member,
+            start_seconds=self._start_seconds,
+            stdout=process.stdout.ring.text() if process is not None else "",
+            stderr=process.stderr.ring.text() if process is not None else "",
+            report=report or ExitReport(code=127, stopped=False, peak_memory=0, cpu_seconds=0.0),
+        )
+
+    # What follows from the judgement.
+
+    def became_ready(self) -> None:
+        """Record how long the start took; the table begins when all its bots are ready."""
+        self._start_seconds = self.seconds_since_start()
+        self.start_settled.set()
+
+    def apply(self, turn: OpenTurn, text: str) -> InputError | None:
+        """Apply the answer to its game; return why that cannot be done."""
+        return self._games[turn.game].apply(turn, text)
+
+    def has_started(self, game: int) -> bool:
+        """Return whether a game has started, be it over or not."""
+        return self._table.has_started(game)
+
+    def forfeit_game(self, game: int, reason: ForfeitReason, detail: str) -> None:
+        """Let the bot lose one game, unless that is over."""
+        if game in self._games:
+            self._games[game].forfeit(self, reason, detail)
+
+    def end_bot(self, reason: ForfeitReason, detail: str) -> None:
+        """End the process; the bot loses its open games and those to come."""
+        if self.failure is not None or self._table.is_over:
+            return
+        self.failure = (reason, detail)
+        self._table.spawn(self.end())
+        # The stream closes before anything else happens, the process when it can.
+        self.close_stream()
+        for play in list(self._games.values()):
+            play.forfeit(self, reason, detail)
+
+    async def wait_for_exit(self, limit: float) -> ExitReport | None:
+        """Wait up to ``limit`` seconds for the end of the process."""
+        return await self.process.wait(limit) if self.process is not None else None
+
+    def void(self, message: str) -> None:
+        """Void the match."""
+        self._table.void(message)
+
+    def void_on_error(self) -> AbstractContextManager[None]:
+        """Return the table's context in which an exception voids the match."""
+        return self._table.void_on_error()
