@@ -16,6 +16,7 @@ SYSTEM := bwrap:bubblewrap redis-server:redis-server promtool:prometheus node:no
 	systemd-analyze:systemd
 
 BIN := .venv/bin
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal
 BENCHMARKS ?= $(wildcard tests/benchmarks/[a-z]*.py)
 NODE_BOTS := $(patsubst %/package.json,%,$(wildcard sample_bots/*/package.json))
 
@@ -52,9 +53,20 @@ setup: .venv/setup-done ## what the service needs, in .venv
 demo: .venv/setup-done ## play a ladder from nothing, ARGS="--matches 40" and the like go to it
 	@exec $(BIN)/arena demo $(ARGS)
 
+# The checks run beside the tests, so that no core waits for the slowest of either.
 .PHONY: test
-test: system .venv/dev-done node lint ## all checks and all tests, ARGS go to pytest
-	@exec $(BIN)/pytest -n $(WORKERS) $(ARGS)
+test: system .venv/dev-done node ## all checks and all tests, ARGS go to pytest
+	@checks=$$(mktemp)
+	$(MAKE) --no-print-directory lint >"$$checks" 2>&1 &
+	trap 'kill $$! 2>/dev/null || true; rm -f "$$checks"' EXIT
+	status=0
+	$(PYTEST) $(ARGS) || status=$$?
+	wait $$! || { status=1; echo "make lint failed:"; cat "$$checks"; }
+	exit $$status
+
+.PHONY: quick
+quick: .venv/dev-done ## the tests that start no process, ARGS go to pytest
+	@exec $(PYTEST) -m "not processes" $(ARGS)
 
 .PHONY: bench
 bench: .venv/dev-done ## the benchmarks, one after another, BENCHMARKS names some of them

@@ -30,6 +30,9 @@ BINARIES: Final = {
     if path
 }
 
+EMBEDDED: Final = pytest.mark.parametrize("shared_server", ["valkey"], indirect=True)
+"""Marks tests of `shared_server` that run no script which others do not: one kind is enough."""
+
 
 class RedisServer:
     """A server process on a unix socket in a short folder of its own.

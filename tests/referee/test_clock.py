@@ -4,7 +4,7 @@ import math
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from referee.clock import (
@@ -80,7 +80,6 @@ def test_a_fallen_flag_leaves_the_clock_as_it_was() -> None:
     assert clock.bank == 1
 
 
-@settings(deadline=None)
 @given(bank=SECONDS, margin=SECONDS, share=st.floats(min_value=0, max_value=1))
 def test_a_turn_within_the_allowance_never_fails(bank: float, margin: float, share: float) -> None:
     """Whatever was agreed, bank, margin and the free millisecond can be used up."""
@@ -88,7 +87,6 @@ def test_a_turn_within_the_allowance_never_fails(bank: float, margin: float, sha
     assert clock.charge(clock.allowance * share * (1 - 1e-12))
 
 
-@settings(deadline=None)
 @given(bank=SECONDS, margin=SECONDS, excess=st.floats(min_value=1e-6, max_value=1e6))
 def test_a_turn_beyond_the_allowance_always_fails(
     bank: float, margin: float, excess: float
@@ -98,7 +96,6 @@ def test_a_turn_beyond_the_allowance_always_fails(
     assert not clock.charge(clock.allowance + excess)
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(min_value=-1, max_value=2), max_size=50))
 def test_bank_and_margin_are_never_negative(turns: list[float]) -> None:
     """A charge takes no more than there is, and time that runs backwards gives nothing."""
@@ -114,7 +111,6 @@ def test_bank_and_margin_are_never_negative(turns: list[float]) -> None:
             assert clock.bank == pytest.approx(before + 0.1)
 
 
-@settings(deadline=None)
 @given(span=st.floats(min_value=0, max_value=1), claims=CLAIMS)
 def test_the_shares_sum_to_the_span(span: float, claims: list[float]) -> None:
     """However a bot lies about its own times, it is charged what the referee measured."""

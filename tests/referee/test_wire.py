@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from referee import wire
@@ -29,7 +29,6 @@ def advanced(state: State, plies: int, choose: int) -> State:
 
 
 @pytest.mark.parametrize("ruleset", RULESETS)
-@settings(deadline=None)
 @given(seed=SEEDS, plies=st.integers(0, 40), choose=st.integers(0, 10))
 def test_an_observation_survives_the_round_trip(
     ruleset: str, seed: bytes, plies: int, choose: int
@@ -62,7 +61,6 @@ def test_an_unknown_observation_says_so() -> None:
         wire.observation_from_pb(pb.Turn())
 
 
-@settings(deadline=None)
 @given(bank=st.integers(0, 10**12), increment=st.integers(0, 10**9))
 def test_a_time_control_survives_the_round_trip(bank: int, increment: int) -> None:
     """To the microsecond; the margin is the referee's own affair."""
@@ -75,7 +73,6 @@ def test_a_time_control_survives_the_round_trip(bank: int, increment: int) -> No
     assert (read.bank, read.increment) == (control.bank, control.increment)
 
 
-@settings(deadline=None)
 @given(
     termination=st.sampled_from(Termination),
     points=st.lists(st.integers(-1000, 1000), min_size=2, max_size=6),

@@ -16,6 +16,7 @@ from arena.uploads import pack_folder
 from arena.webhooks.events import verdict_event
 from tests.arena.check.making import HONEST
 from tests.arena.pipeline.line import Line
+from tests.redis_server import EMBEDDED
 
 pytestmark = pytest.mark.redis
 
@@ -78,6 +79,7 @@ async def test_a_version_that_is_given_back_waits_again(line: Line) -> None:
     assert (await claim(line, "c" * 32)).attempt == 2
 
 
+@EMBEDDED
 async def test_a_stopped_pipeline_gives_back_what_it_tries(line: Line) -> None:
     """Another one tries it at once, and it counts as the first time."""
     await line.submit(line.bot("import time; time.sleep(60)"))
@@ -89,6 +91,7 @@ async def test_a_stopped_pipeline_gives_back_what_it_tries(line: Line) -> None:
     assert (await claim(line)).attempt == 1
 
 
+@EMBEDDED
 async def test_a_dead_pipeline_loses_nothing(line: Line) -> None:
     """Its claim expires, and another one accepts the version."""
     await line.submit(line.bot())
@@ -98,6 +101,7 @@ async def test_a_dead_pipeline_loses_nothing(line: Line) -> None:
     assert await line.is_active("it@1")
 
 
+@EMBEDDED
 async def test_a_version_that_every_process_dies_of_is_given_up(line: Line) -> None:
     """As our own fault, so that it may be sent again."""
     await line.submit(line.bot())
@@ -109,6 +113,7 @@ async def test_a_version_that_every_process_dies_of_is_given_up(line: Line) -> N
     assert version.reason == "the arena failed: every process that tried it ended"
 
 
+@EMBEDDED
 async def test_a_fault_of_ours_is_tried_again(line: Line) -> None:
     """Until there is no hope; the reason says whose fault it was."""
     await line.submit(line.bot())
@@ -124,6 +129,7 @@ async def test_a_fault_of_ours_is_tried_again(line: Line) -> None:
         assert (await line.settled("it@1")).state is VersionState.ACCEPTED
 
 
+@EMBEDDED
 async def test_a_verdict_is_carried_out_by_a_process_that_stops(
     line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +147,7 @@ async def test_a_verdict_is_carried_out_by_a_process_that_stops(
     assert line.archive.usage()["bots"].files == 0
 
 
+@EMBEDDED
 async def test_folders_of_no_version_are_swept(line: Line) -> None:
     """What a killed process left in the archive goes; what a version needs, or is new, stays."""
     async with line.running():
@@ -154,6 +161,7 @@ async def test_folders_of_no_version_are_swept(line: Line) -> None:
     assert line.archive.has_bot(waiting.version.digest)
 
 
+@EMBEDDED
 async def test_two_pipelines_share_the_line(line: Line) -> None:
     """Every version has one verdict."""
     names = [f"bot{number}" for number in range(4)]

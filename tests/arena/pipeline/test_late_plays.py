@@ -14,8 +14,9 @@ from arena.worker.worker import Worker, WorkerOptions
 from referee.sandbox.sandbox import PlainSandbox
 from tests.arena.pipeline.line import Line
 from tests.arena.queue.making import enqueue, make_result, make_spec, take
+from tests.redis_server import EMBEDDED
 
-pytestmark = pytest.mark.redis
+pytestmark = [pytest.mark.redis, EMBEDDED]
 
 
 class LateArchive(Archive):

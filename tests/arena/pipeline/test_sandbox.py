@@ -16,8 +16,9 @@ from referee.sandbox.selftest import detect_sandbox
 from tests.arena.check.making import HONEST, acting
 from tests.arena.pipeline.line import TRIAL, Line
 from tests.arena.queue.making import enqueue, make_spec
+from tests.redis_server import EMBEDDED
 
-pytestmark = pytest.mark.redis
+pytestmark = [pytest.mark.redis, EMBEDDED]
 
 WALLED = replace(TRIAL, allows_unsandboxed=False)
 

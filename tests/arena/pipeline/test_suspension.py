@@ -17,6 +17,7 @@ from referee.outcome import ForfeitReason, Termination
 from tests.arena.check.making import HONEST
 from tests.arena.pipeline.line import Line
 from tests.arena.queue.making import enqueue, make_result, make_spec, take
+from tests.redis_server import EMBEDDED
 from tests.sample_bots.playing import play
 
 pytestmark = pytest.mark.redis
@@ -85,6 +86,7 @@ async def scene(line: Line) -> Scene:
     return Scene(line)
 
 
+@EMBEDDED
 @pytest.mark.parametrize("bad", [CRASH, MOST], ids=["crash", "most games"])
 async def test_three_bad_matches_in_a_row_suspend(bad: tuple[Forfeits, ...], scene: Scene) -> None:
     """The version, and its bot, with the reason; it leaves its ladder, and its owner is told."""
@@ -233,6 +235,7 @@ async def test_a_result_is_noted_once(scene: Scene) -> None:
     assert await scene.follow() == []
 
 
+@EMBEDDED
 async def test_a_suspended_version_makes_way(scene: Scene) -> None:
     """It cannot be activated again by its owner, but another one can."""
     for _ in range(3):
@@ -273,6 +276,7 @@ async def test_an_old_version_does_not_suspend_its_bot(scene: Scene) -> None:
     assert await scene.line.is_active("it@2")
 
 
+@EMBEDDED
 @pytest.mark.parametrize(("tables", "suspended"), [(2, []), (1, ["it@1"])])
 async def test_illegal_actions_count_when_they_ended_a_process(
     tables: int, suspended: list[str], scene: Scene

@@ -411,6 +411,7 @@ def certificate(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.processes
 async def test_tls_is_verified(certificate: Path) -> None:
     """A certificate of nobody that we trust is no receiver."""
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

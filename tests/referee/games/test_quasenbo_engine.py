@@ -158,7 +158,6 @@ def assert_alike(state: QuasenboState, model: PlainModel) -> None:
     assert state.observe(0).pile == tuple(reversed(model.pile))
 
 
-@settings(deadline=None)
 @given(preset=PRESETS, options=OPTIONS, seed=SEEDS)
 def test_the_engine_plays_as_the_plain_model_does(
     preset: str, options: dict[str, str], seed: bytes
@@ -180,7 +179,6 @@ def test_the_engine_plays_as_the_plain_model_does(
     assert outcome.points == tuple(-len(hand) for hand in model.hands)
 
 
-@settings(deadline=None)
 @given(preset=PRESETS, options=OPTIONS, seed=SEEDS)
 def test_the_text_face_and_the_core_are_equal(
     preset: str, options: dict[str, str], seed: bytes
@@ -204,7 +202,7 @@ def test_the_text_face_and_the_core_are_equal(
     assert state.legal_actions() == ()
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(preset=PRESETS, options=OPTIONS, seed=SEEDS)
 def test_random_games_with_any_options_keep_every_promise(
     preset: str, options: dict[str, str], seed: bytes
@@ -213,7 +211,6 @@ def test_random_games_with_any_options_keep_every_promise(
     check_game(game_of(preset, options), seed=seed)
 
 
-@settings(deadline=None)
 @given(preset=PRESETS, options=OPTIONS, seed=SEEDS, plies=st.integers(0, 60), data=st.data())
 def test_what_a_seat_sees_does_not_depend_on_hidden_cards(
     preset: str, options: dict[str, str], seed: bytes, plies: int, data: st.DataObject

@@ -85,7 +85,7 @@ def make_replay(ruleset: str, *, number: int = 0, boards: int = 2, seed: bytes =
 
 
 @pytest.mark.parametrize("ruleset", RULESETS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(number=st.integers(0, 10**6), seed=st.binary(min_size=32, max_size=32))
 def test_a_replay_survives_the_round_trip_and_proves_itself(
     ruleset: str, number: int, seed: bytes

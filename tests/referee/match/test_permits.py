@@ -1,7 +1,7 @@
 """Thinking permits: no more bots think than there are cores, and nobody starves."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from referee.match.permits import Permit, PermitPool
@@ -54,7 +54,6 @@ def test_taking_twice_takes_one() -> None:
     assert pool.free == 1
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 4), st.booleans()), max_size=100), st.integers(1, 3))
 def test_permits_are_conserved(steps: list[tuple[int, bool]], count: int) -> None:
     """Held and free permits always add up, and none is free while somebody waits."""

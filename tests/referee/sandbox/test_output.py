@@ -6,13 +6,12 @@ import subprocess
 import sys
 import time
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from referee.sandbox.output import HEAD_BYTES, TAIL_BYTES, OutputPipe, OutputRing
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(max_size=70_000), max_size=8))
 def test_a_ring_keeps_the_head_and_the_tail(pieces: list[bytes]) -> None:
     """However the output is cut into pieces, the first and the last bytes are there."""
