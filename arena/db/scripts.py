@@ -27,16 +27,22 @@ from arena.ratings import elo
 if TYPE_CHECKING:
     from redis.commands.core import AsyncScript
 
+_ARGUMENT: Final = r"([a-z_]+)(:number|:flag|\.\.\.|)"
 _HEADER: Final = re.compile(
     r"-- [^\n]+\n(?:-- USES: (?P<uses>[a-z ]+)\n)?"
     r"-- KEYS: (?P<keys>[a-z -]+(?:\n--   [a-z -]+)*)\n"
-    r"-- ARGV:(?P<argv>(?: [^\n]+)?)\n(?:--   [^\n]+\n)*"
+    r"-- ARGV:(?P<argv>(?: [a-z_]+(?::number|:flag)?)*(?: [a-z_]+\.\.\.)?)\n(?:--   [^\n]+\n)*"
     r"-- Returns: [^\n]+\n(?:--   [^\n]+\n)*"
 )
-_ARGUMENT: Final = re.compile(r"(?P<name>[a-z_]+)(?P<type>:number|:flag|)")
 _USES: Final = re.compile(r"^-- USES: (.*)$", re.MULTILINE)
 _ELO_TABLE: Final = "@ELO_TABLE@"
 _REST: Final = "..."
+_LOCALS: Final = {
+    "": "local {0} = ARGV[{1}]",
+    ":number": "local {0} = tonumber(ARGV[{1}])",
+    ":flag": "local {0} = ARGV[{1}] == '1'",
+    _REST: "local {0} = {{}}\nfor at = {1}, #ARGV do\n  {0}[#{0} + 1] = ARGV[at]\nend",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,22 +87,24 @@ def load(room: str, name: str) -> Script:
     header = _HEADER.match(source)
     if header is None:
         raise ValueError(f"{room}/lua/{name}.lua has no header of USES, KEYS, ARGV and Returns")
-    keys, words = header["keys"].replace("\n--", "").split(), header["argv"].split()
+    keys = header["keys"].replace("\n--", "").split()
     if unknown := set(keys) - KEY_NAMES:
         raise ValueError(f"{room}/lua/{name}.lua names unknown keys: {', '.join(sorted(unknown))}")
-    gathers = bool(words) and words[-1].endswith(_REST)
-    if gathers:
-        words[-1] = words[-1].removesuffix(_REST)
-    arguments = [_ARGUMENT.fullmatch(word) for word in words]
-    uses, body = (header["uses"] or "").split(), source[header.end() :]
-    locals_ = [_local(index, each, name) for index, each in enumerate(arguments, start=1)]
-    if gathers:
-        locals_[-1] = _gathered(len(words), words[-1])
     table = ", ".join(f"{field(key)} = KEYS[{index}]" for index, key in enumerate(keys, start=1))
+    arguments = re.findall(_ARGUMENT, header["argv"])
+    numbered = enumerate(arguments, start=1)
+    locals_ = [_LOCALS[form].format(word, index) for index, (word, form) in numbered]
+    uses, body = (header["uses"] or "").split(), source[header.end() :]
     libraries = dict.fromkeys(each for use in uses for each in _closure(use))
     parts = [*map(library, libraries), f"local keys = {{{table}}}", *locals_, body]
-    names = tuple(each["name"] for each in arguments if each is not None)
-    return Script("\n".join(parts), body, tuple(uses), tuple(keys), names, gathers)
+    return Script(
+        text="\n".join(parts),
+        body=body,
+        uses=tuple(uses),
+        keys=tuple(keys),
+        arguments=tuple(word for word, _ in arguments),
+        gathers=any(form == _REST for _, form in arguments),
+    )
 
 
 def field(key: str) -> str:
@@ -116,18 +124,6 @@ def _closure(name: str) -> Iterator[str]:
     for each in found[1].split() if found else ():
         yield from _closure(each)
     yield name
-
-
-def _local(index: int, argument: re.Match[str] | None, script: str) -> str:
-    if argument is None:
-        raise ValueError(f"argument {index} of {script} is no name, name:number or name:flag")
-    form = {":number": "tonumber(ARGV[{}])", ":flag": "ARGV[{}] == '1'"}
-    value = form.get(argument["type"], "ARGV[{}]").format(index)
-    return f"local {argument['name']} = {value}"
-
-
-def _gathered(index: int, name: str) -> str:
-    return f"local {name} = {{}}\nfor at = {index}, #ARGV do\n  {name}[#{name} + 1] = ARGV[at]\nend"
 
 
 class Scripts:

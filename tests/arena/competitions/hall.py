@@ -68,7 +68,7 @@ class Hall:
     def bot_folder(self, name: str, edition: str = "") -> Path:
         """Write the folder of a bot that nobody starts; another edition is another version."""
         folder = self._folder / f"{name}{edition}"
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         (folder / "bot.toml").write_text(
             f'name = "{name}"\nrulesets = {json.dumps(RULESETS)}\ncommand = ["bot{edition}"]\n'
         )

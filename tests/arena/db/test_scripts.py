@@ -97,8 +97,8 @@ def test_a_header_becomes_locals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ("-- KEYS: bots\n-- ARGV: name\n", "no header"),
         ("-- KEYS: bots\n-- ARGV: name\n-- told of nothing\n-- Returns: 1\n", "no header"),
         ("-- KEYS: bolts\n-- ARGV: name\n-- Returns: 1\n", "unknown keys: bolts"),
-        ("-- KEYS: bots\n-- ARGV: name:text\n-- Returns: 1\n", "argument 1"),
-        ("-- KEYS: bots\n-- ARGV: all... name\n-- Returns: 1\n", "argument 1"),
+        ("-- KEYS: bots\n-- ARGV: name:text\n-- Returns: 1\n", "no header"),
+        ("-- KEYS: bots\n-- ARGV: all... name\n-- Returns: 1\n", "no header"),
     ],
 )
 def test_a_malformed_header_is_refused(
