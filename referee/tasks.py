@@ -13,7 +13,7 @@ _T = TypeVar("_T")
 
 
 async def see_through(work: Coroutine[Any, Any, _T]) -> _T:
-    """Return what some work returns; a cancellation meanwhile is raised when it has ended."""
+    """Run a coroutine to its end even if the waiting task is cancelled; then raise that."""
     task = asyncio.create_task(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
