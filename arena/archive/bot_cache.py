@@ -85,7 +85,7 @@ class BotCache:
         }
 
     def prune(self, *, keep_bytes: int, spared: timedelta = SPARED) -> int:
-        """Remove the folders that were used the longest ago until the rest fits; return how many.
+        """Evict the least recently used folders until the rest fits; return how many.
 
         Args:
             keep_bytes: of the disk.

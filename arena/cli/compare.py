@@ -14,7 +14,7 @@ from arena.cli.loop import run_async
 from arena.cli.play import core_count, elo_text, play_until_valid
 from arena.errors import InputError
 from arena.matches.report import finite, sets_of
-from arena.ratings.sprt import SetCounts, Verdict, bounds, estimate, llr, verdict
+from arena.ratings.sprt import SetCounts, SprtVerdict, bounds, estimate, llr, verdict
 from referee.bot_folder import load_bot_folder
 from referee.clock import TimeControl
 from referee.games import Game, parse_ruleset
@@ -25,9 +25,9 @@ from referee.match.settings import TableSettings
 from referee.sandbox.sandbox import PlainSandbox
 
 SENTENCES = {
-    Verdict.ELO0: "NEW is not better by ELO1: keep BASE",
-    Verdict.ELO1: "NEW is better than ELO0, as far as the test can tell",
-    Verdict.CONTINUE: "undecided: the boards ran out; ask for more with --max-boards",
+    SprtVerdict.ELO0: "NEW is not better by ELO1: keep BASE",
+    SprtVerdict.ELO1: "NEW is better than ELO0, as far as the test can tell",
+    SprtVerdict.CONTINUE: "undecided: the boards ran out; ask for more with --max-boards",
 }
 
 
@@ -79,7 +79,7 @@ def compare(  # noqa: PLR0913 -- a command's options
         print_json({"ruleset": game.ruleset, "seed": plan.seed.hex(), **test.document()})
     else:
         _show(test)
-    if test.verdict is not Verdict.ELO1:
+    if test.verdict is not SprtVerdict.ELO1:
         raise typer.Exit(EXIT_FAILED)
 
 
@@ -104,7 +104,7 @@ class SequentialTest:
         return llr(self.counts, elo0=self.elo0, elo1=self.elo1)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> SprtVerdict:
         """What it decides."""
         return verdict(self.llr, alpha=self.alpha, beta=self.beta)
 
@@ -170,7 +170,7 @@ def half_points(game: ReplayGame) -> int:
 async def _play(plan: MatchPlan, test: SequentialTest, *, max_boards: int, quiet: bool) -> None:
     referee = Referee(sandbox=PlainSandbox(), cores=core_count(), tables=core_count())
     number = 0
-    while test.verdict is Verdict.CONTINUE and test.boards < max_boards:
+    while test.verdict is SprtVerdict.CONTINUE and test.boards < max_boards:
         part = replace(
             plan,
             seed=board_seed(plan.seed, number),
@@ -189,7 +189,7 @@ def _show(test: SequentialTest) -> None:
     cells = " ".join(str(count) for count in document["counts"])
     out.print(f"sets by half points of NEW, from none to all: {cells}", markup=False)
     out.print(f"[{test.elo0:g}, {test.elo1:g}] {SENTENCES[test.verdict]}", markup=False)
-    if test.verdict is not Verdict.CONTINUE:
+    if test.verdict is not SprtVerdict.CONTINUE:
         out.print("An Elo measured where a test stops is biased away from zero.")
     if any(test.forfeits):
         out.print(f"forfeits: NEW {test.forfeits[0]}, BASE {test.forfeits[1]}", markup=False)

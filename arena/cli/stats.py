@@ -21,7 +21,7 @@ from arena.ratings.sprt import (
     Estimate,
     GameCounts,
     PairCounts,
-    Verdict,
+    SprtVerdict,
     bounds,
     estimate,
     llr,
@@ -45,9 +45,9 @@ _COLUMNS = (
     Column("", leaves=1),
 )
 _VERDICTS = {
-    Verdict.ELO0: "stop: the lead is not ELO1",
-    Verdict.ELO1: "stop: the lead is ELO1 or more",
-    Verdict.CONTINUE: "undecided: play on",
+    SprtVerdict.ELO0: "stop: the lead is not ELO1",
+    SprtVerdict.ELO1: "stop: the lead is ELO1 or more",
+    SprtVerdict.CONTINUE: "undecided: play on",
 }
 
 
@@ -153,7 +153,7 @@ def _compare(
         out.print(f"LLR     {ratio:.2f} ({lower:.2f}, {upper:.2f}) [{sprt[0]:g}, {sprt[1]:g}]",
                   markup=False)  # fmt: skip
         out.print(f"        {_VERDICTS[decided]}", markup=False)
-        if decided is not Verdict.CONTINUE:
+        if decided is not SprtVerdict.CONTINUE:
             out.print("        an Elo measured at such a stop is biased away from zero")
 
 

@@ -1,4 +1,4 @@
-"""Annulling a match of a competition: when that is followed, and what follows from it.
+"""Annuls matches of competitions: when that is allowed, and what has to be played again.
 
 The log of the ladder has the say: what it holds before the annulment was played on the match's
 basis, what comes after it was not. A match that others of the competition followed from is annulled

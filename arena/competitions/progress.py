@@ -1,4 +1,4 @@
-"""What the active scheduler writes of a competition; whoever was deposed is refused."""
+"""Writes a competition's progress, fenced by the scheduler's epoch."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class CompetitionProgress:
         return answer
 
     async def claim(self, competition: str) -> None:
-        """Let no older scheduler write anything more of a competition that is under way."""
+        """Fence out older schedulers."""
         await self.fold(competition, [], cursor=0)
 
     async def fold(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from arena.competitions.records import CompetitionRecord
     from arena.competitions.results import CompetitionResult
-    from arena.formats.model import Competition, PlannedMatch, Standing
+    from arena.formats.model import Competition, CompetitionStanding, PlannedMatch
     from arena.ratings.bradley_terry import Fit
     from referee.outcome import ForfeitReason
 
@@ -46,7 +46,7 @@ class StandingsRow:
         walkovers: matches that it lost without playing.
     """
 
-    standing: Standing
+    standing: CompetitionStanding
     elo: float
     error: float | None
     note: str
@@ -221,7 +221,7 @@ def _lost_all(result: CompetitionResult, place: int) -> bool:
 
 
 def _row(
-    standing: Standing,
+    standing: CompetitionStanding,
     found: Fit,
     numbers: Mapping[str, int],
     following: str | None,

@@ -1,4 +1,4 @@
-"""From a competition's matches to what the queue takes: who sits down, and whether it is rated."""
+"""Turns planned matches of a competition into match specs for the queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The processes that say they are alive: workers with their slots, schedulers, APIs.
+"""Presence of the service's processes: workers with their slots, schedulers, APIs.
 
 Each renews a key that expires, so that a process which died is forgotten by itself; a set names
 the keys.

@@ -197,7 +197,7 @@ def result_of(match: PlannedMatch, results: Results) -> PlayedMatch | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CompetitionStanding:
     """A line of the standings.
 
     Attributes:
@@ -237,7 +237,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NextMatches:
     """What to do next.
 
     Attributes:
@@ -250,4 +250,4 @@ class Step:
     matches: tuple[PlannedMatch, ...]
     planned: tuple[PlannedMatch, ...]
     finished: bool
-    standings: tuple[Standing, ...]
+    standings: tuple[CompetitionStanding, ...]

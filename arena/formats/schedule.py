@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from arena.formats import elimination, fixed, groups, swiss
-from arena.formats.model import Competition, Format, Plan, Results, Step
+from arena.formats.model import Competition, Format, NextMatches, Plan, Results
 from arena.formats.standings import standings
 
 _PLANS: Final[dict[Format, Callable[[Competition, Results], Plan]]] = {
@@ -28,7 +28,7 @@ def plan(competition: Competition, results: Results) -> Plan:
 
 def next_matches(
     competition: Competition, results: Results, *, strengths: Mapping[str, float] | None = None
-) -> Step:
+) -> NextMatches:
     """Return the matches to play next, and the standings so far.
 
     A pure function: the whole plan is made anew from the results, so that asking twice names the
@@ -45,7 +45,7 @@ def next_matches(
         InputError: a result for another number of entrants than its match has.
     """
     known = plan(competition, results)
-    return Step(
+    return NextMatches(
         matches=tuple(match for match in known.matches if match.id not in results),
         planned=known.matches,
         finished=known.finished,

@@ -12,11 +12,11 @@ from hashlib import sha256
 from itertools import combinations, groupby
 
 from arena.formats.model import (
+    CompetitionStanding,
     Plan,
     PlannedMatch,
     PlayedMatch,
     Results,
-    Standing,
     result_of,
 )
 
@@ -58,7 +58,7 @@ def standings(
     *,
     strengths: Mapping[str, float] | None = None,
     lot: str = "",
-) -> tuple[Standing, ...]:
+) -> tuple[CompetitionStanding, ...]:
     """Return the standings, best first.
 
     Args:
@@ -83,7 +83,7 @@ def standings(
         lambda _: lambda e: _lot(lot, e),
     ]
     return tuple(
-        Standing(
+        CompetitionStanding(
             rank=rank,
             entrant=entrant,
             points=tally.points[entrant],

@@ -129,12 +129,12 @@ class Pipeline:
         )
         if claim is None:
             return False
-        task = asyncio.create_task(self._carry(claim))
+        task = asyncio.create_task(self._run_trial(claim))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return True
 
-    async def _carry(self, claim: Claim) -> None:
+    async def _run_trial(self, claim: Claim) -> None:
         """Try one version, and keep the claim meanwhile."""
         log = self._log.bind(version=claim.id, attempt=claim.attempt)
         trial = Trial(self._arena, claim, referee=self._referee, options=self._options.trial)
@@ -156,7 +156,7 @@ class Pipeline:
             await cancel(keep)
 
     async def _try(self, trial: Trial, claim: Claim, log: Any) -> None:
-        """Try a version; the one place where a fault of ours ends."""
+        """Try a version; retry or give up for whatever is not the bot's fault."""
         try:
             if claim.attempt > ATTEMPTS:
                 verdict = await trial.give_up("every process that tried it ended")
@@ -171,7 +171,7 @@ class Pipeline:
             log.info("trial ended", verdict=str(verdict))
 
     async def _fail(self, trial: Trial, claim: Claim, error: Exception) -> None:
-        """Put a version in line again after a fault of ours, or give it up."""
+        """Queue a version again after a fault of ours, with backoff, or give it up."""
         wait = self._options.wait * 2 ** (claim.attempt - 1)
         # When nobody answers, the claim expires.
         with suppress(*UNREACHABLE):

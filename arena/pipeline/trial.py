@@ -51,7 +51,7 @@ _FILL: Final = ("first_legal", "random")
 
 
 class TrialFailedError(ArenaError):
-    """A fault of ours that another attempt would not mend."""
+    """The arena itself failed, and would again: do not retry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class TrialOptions:
 
 
 class Trial:
-    """One version's way from its upload to the ladder.
+    """Builds, checks and validates one submitted version.
 
     Args:
         arena: whose version it is.

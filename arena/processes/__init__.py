@@ -1,1 +1,1 @@
-"""What every process of the service shares: its life, its sandbox, its supervisor."""
+"""The life cycle, the sandbox and the supervisor of the service's processes."""

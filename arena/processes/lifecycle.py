@@ -1,4 +1,4 @@
-"""What every process of the service does alike: logs, stops when told, ends with its parent."""
+"""Logging, signals and the end with the parent, for every process of the service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which sandbox a process of the service runs bots in."""
+"""Chooses the sandbox in which a process of the service runs bots."""
 
 from __future__ import annotations
 

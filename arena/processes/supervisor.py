@@ -169,7 +169,7 @@ class Supervisor:
         self._server = server
         self._children = [_Child(part, output) for part in parts]
         self._grace = grace
-        self._server_death = _Death(time.monotonic())
+        self._server_restart = _RestartTimer(time.monotonic())
         self._log: Any = structlog.get_logger()
 
     @property
@@ -211,11 +211,11 @@ class Supervisor:
             InputError: its folder has become another supervisor's.
         """
         now = time.monotonic()
-        if not self._server_death.is_known:
-            self._server_death.happened(now)
-            pause = self._server_death.pause
+        if not self._server_restart.is_down:
+            self._server_restart.note_end(now)
+            pause = self._server_restart.pause
             self._log.error("server died", detail=server.last_words(), pause_seconds=pause)
-        elif self._server_death.is_over(now):
+        elif self._server_restart.is_due(now):
             server.stop()
             try:
                 await asyncio.to_thread(server.start)
@@ -239,37 +239,37 @@ class Supervisor:
             raise ArenaError(f"{names} had to be killed after {self._grace:g} seconds")
 
 
-class _Death:
-    """When something that died is started again: later and later, unless it had lived for long.
+class _RestartTimer:
+    """Backs off the restarts of a process, unless it had lived for long.
 
     Args:
         now: when it was started first, by `time.monotonic`.
 
     Attributes:
         pause: seconds from its last death until then.
-        is_known: whether it has died and has not been started again.
+        is_down: whether it has died and has not been started again.
     """
 
     def __init__(self, now: float) -> None:
         self.pause = 0.0
         self._backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
-        self.is_known = False
+        self.is_down = False
         self._started = now
         self._due = now
 
-    def happened(self, now: float) -> None:
+    def note_end(self, now: float) -> None:
         """Note that it has been found dead."""
         if now - self._started > HEALTHY:
             self._backoff.reset()
         self.pause = self._backoff.pause()
         self._due = now + self.pause
-        self.is_known = True
+        self.is_down = True
 
-    def is_over(self, now: float) -> bool:
-        """Return whether it is to be started now; if so, that is noted."""
+    def is_due(self, now: float) -> bool:
+        """Return whether it is to be started now; if so, note that it is."""
         if now < self._due:
             return False
-        self._started, self.is_known = now, False
+        self._started, self.is_down = now, False
         return True
 
 
@@ -280,7 +280,7 @@ class _Child:
         self.part = part
         self._output = output
         self._process: subprocess.Popen[bytes] | None = None
-        self._death = _Death(time.monotonic())
+        self._restart = _RestartTimer(time.monotonic())
 
     @property
     def pid(self) -> int:
@@ -303,19 +303,19 @@ class _Child:
     def look(self) -> int | None:
         """Return the exit code of a process that has just been found dead; start it when due."""
         now = time.monotonic()
-        if self._death.is_known:
-            if self._death.is_over(now):
+        if self._restart.is_down:
+            if self._restart.is_due(now):
                 self.start()
             return None
         if self._process is None or self._process.poll() is None:
             return None
-        self._death.happened(now)
+        self._restart.note_end(now)
         return self._process.returncode
 
     @property
     def pause(self) -> float:
         """Seconds from its last death until it is started again."""
-        return self._death.pause
+        return self._restart.pause
 
     def ask_to_stop(self) -> None:
         if self._process is not None and self.runs():

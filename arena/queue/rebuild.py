@@ -18,7 +18,7 @@ from arena.ratings import elo
 _TRIES: Final = 1_000
 
 
-class Replay:
+class LadderReplay:
     """The state of a ladder that follows from its log, entry by entry.
 
     Attributes:
@@ -101,14 +101,14 @@ class Report:
 
 
 async def replay(ladder: Ladder, archive: ResultsArchive | None = None) -> Report:
-    """Replay a ladder's log up to this moment and compare it with the live ratings.
+    """LadderReplay a ladder's log up to this moment and compare it with the live ratings.
 
     Raises:
         ArenaError: a part of the log is in neither Redis nor the archive.
     """
     live = await ladder.snapshot()
     annulled = {each.target for each in await _annulments(ladder, archive)}
-    replayed = Replay(annulled)
+    replayed = LadderReplay(annulled)
     if live.sequence:
         async for entry in whole_log(ladder, archive):
             replayed.apply(entry)
@@ -156,7 +156,7 @@ async def annul(
     if target in annulled:
         return False
     annulment = records.encode_annulment(target, match_id, reason)
-    live, wanted = Replay(annulled), Replay(annulled | {target})
+    live, wanted = LadderReplay(annulled), LadderReplay(annulled | {target})
     for _ in range(_TRIES):
         async for entry in whole_log(ladder, archive, after=live.sequence):
             if isinstance(entry, Annulled) and entry.target not in annulled:

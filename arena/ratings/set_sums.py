@@ -30,7 +30,7 @@ _NOTHING = 1e-9
 
 
 @dataclass(slots=True)
-class _Table:
+class _MatchSums:
     """Sums over the sets of one table: pairs i < j of its entrants in lexicographic order."""
 
     sets: int
@@ -42,7 +42,7 @@ class SetSums:
     """Sums over sets, by the names of entrants."""
 
     def __init__(self) -> None:
-        self._tables: dict[tuple[str, ...], _Table] = {}
+        self._tables: dict[tuple[str, ...], _MatchSums] = {}
 
     def __len__(self) -> int:
         return len(self._tables)
@@ -77,7 +77,7 @@ class SetSums:
         )
         table = self._tables.get(names)
         if table is None:
-            table = _Table(0, np.zeros(len(pairs)), np.zeros((len(pairs), len(pairs))))
+            table = _MatchSums(0, np.zeros(len(pairs)), np.zeros((len(pairs), len(pairs))))
             self._tables[names] = table
         table.sets += times
         table.scores += times * values
@@ -130,19 +130,19 @@ class SetSums:
         """Return the sums that `document` gave."""
         sums = cls()
         for names, sets, scores, products in document:
-            sums._tables[tuple(names.split(" "))] = _Table(
+            sums._tables[tuple(names.split(" "))] = _MatchSums(
                 sets, np.array(scores), np.array(products)
             )
         return sums
 
 
-def _small_sample(tables: Sequence[tuple[tuple[int, ...], _Table]]) -> float:
+def _small_sample(tables: Sequence[tuple[tuple[int, ...], _MatchSums]]) -> float:
     count = sum(sums.sets for _, sums in tables)
     return count / (count - 1) if count > 1 else 1.0
 
 
 def _middle(
-    tables: Sequence[tuple[tuple[int, ...], _Table]], theta: NDArray[np.float64]
+    tables: Sequence[tuple[tuple[int, ...], _MatchSums]], theta: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the sum of u u^T over all sets, u a set's slope of the likelihood."""
     total = np.zeros((len(theta), len(theta)))

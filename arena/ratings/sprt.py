@@ -293,7 +293,7 @@ def bounds(*, alpha: float = 0.05, beta: float = 0.05) -> tuple[float, float]:
     return math.log(beta / (1 - alpha)), math.log((1 - beta) / alpha)
 
 
-class Verdict(StrEnum):
+class SprtVerdict(StrEnum):
     """What a sequential test says so far."""
 
     ELO0 = "elo0"
@@ -304,7 +304,7 @@ class Verdict(StrEnum):
     """Undecided: play on."""
 
 
-def verdict(ratio: float, *, alpha: float = 0.05, beta: float = 0.05) -> Verdict:
+def verdict(ratio: float, *, alpha: float = 0.05, beta: float = 0.05) -> SprtVerdict:
     """Return what a log-likelihood ratio decides.
 
     Raises:
@@ -312,5 +312,5 @@ def verdict(ratio: float, *, alpha: float = 0.05, beta: float = 0.05) -> Verdict
     """
     lower, upper = bounds(alpha=alpha, beta=beta)
     if ratio >= upper:
-        return Verdict.ELO1
-    return Verdict.ELO0 if ratio <= lower else Verdict.CONTINUE
+        return SprtVerdict.ELO1
+    return SprtVerdict.ELO0 if ratio <= lower else SprtVerdict.CONTINUE

@@ -1,4 +1,4 @@
-"""Keeps what is stored within its bounds.
+"""Keeps what is stored within its bounds: retention of results, files and caches.
 
 Old results go to the archive, old replays and logs away, and so do unpacked bots that nobody plays
 and folders of bots that belong to no version.
@@ -11,10 +11,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
-from redis.exceptions import RedisError
 
 from arena.bots.registry import RejectionCause
 from arena.db.keys import arena_key
+from arena.db.retry import UNREACHABLE
 from arena.errors import ArenaError
 from arena.queue.retention import archive_old
 from arena.version_id import VersionId
@@ -52,7 +52,7 @@ async def run_housekeeping(arena: Arena, *, period: timedelta = PERIOD) -> None:
                 await tidy(arena)
             if await arena.redis.set(_SWEEP_TURN, "1", nx=True, px=FORGOTTEN_AFTER):
                 await sweep_bots(arena)
-        except (RedisError, ArenaError, OSError) as error:
+        except (*UNREACHABLE, ArenaError) as error:
             log.warning("housekeeping failed", error=str(error))
         await asyncio.sleep(period.total_seconds() / 2)
 

@@ -115,7 +115,7 @@ class LadderPool:
         self._under_way: set[str] = set()
 
     async def update(self) -> None:
-        """Take note of what was logged, and of who may play now."""
+        """Apply new log entries, and changes of who may play."""
         if self._sequence is None:
             await self._load()
         else:
@@ -125,7 +125,7 @@ class LadderPool:
             self._enrol(name)
 
     def note_scheduled(self, match_id: str, bots: tuple[str, ...], *, when: float) -> None:
-        """Take note of a match that was queued, so that its result is not counted once more."""
+        """Count a match that was queued; its result is then not counted once more."""
         self._under_way.add(match_id)
         self.pool.note_match(bots, when=when)
 

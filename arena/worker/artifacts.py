@@ -1,4 +1,4 @@
-"""What a match takes from the archive and leaves there. Everything here blocks."""
+"""Fetches the bots of a match from the archive and stores its replay and logs; blocking."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def folders(archive: Archive, digests: Iterable[str]) -> tuple[BotFolder, ...]:
 def store(
     archive: Archive, spec: MatchSpec, played: MatchResult, *, digests: Sequence[str]
 ) -> bytes:
-    """Archive the replay and the logs; nothing of another play of the match is touched.
+    """Store the replay and the logs; nothing of another play of the match is touched.
 
     Everybody may read the replay. What a forfeit's sentence quotes of a bot or of its process
     is its owner's, and stands in the process's log instead. A process has a log when it printed,

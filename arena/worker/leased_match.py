@@ -1,4 +1,4 @@
-"""A match while a worker has it."""
+"""The state of a match that a worker has leased."""
 
 from __future__ import annotations
 

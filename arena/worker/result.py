@@ -1,4 +1,4 @@
-"""From a match that was played to what is committed of it."""
+"""Makes the result that is committed from the replay of a match."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ class Worker:
     def _start(self, lease: Lease) -> None:
         self._metrics.know_ruleset(lease.spec.ruleset)
         match = MatchInPlay(lease)
-        task = asyncio.create_task(self._carry(match))
+        task = asyncio.create_task(self._run_match(match))
         self._matches[match] = task
         task.add_done_callback(lambda _: self._settled(match))
 
@@ -203,7 +203,7 @@ class Worker:
 
     # One match.
 
-    async def _carry(self, match: MatchInPlay) -> None:
+    async def _run_match(self, match: MatchInPlay) -> None:
         """Play a match, keep its lease meanwhile, and count how it ended."""
         lease = match.lease
         log = self._log.bind(match=lease.match_id, ruleset=lease.spec.ruleset)
@@ -226,7 +226,7 @@ class Worker:
         log.info("match ended", result=end.value)
 
     async def _play(self, match: MatchInPlay, log: Any) -> MatchEnd:
-        """Play, archive and commit; the one place where a fault of ours ends."""
+        """Play, archive and commit; void the match for whatever is not the bots' fault."""
         try:
             played = await self._referee.play(
                 await self._plan(match), progress=lambda game: self._game_ended(match, game)

@@ -10,10 +10,10 @@ from arena.formats.model import (
     WON,
     Competition,
     Format,
+    NextMatches,
     Options,
     PlannedMatch,
     PlayedMatch,
-    Step,
 )
 from arena.formats.schedule import next_matches
 
@@ -51,10 +51,10 @@ class Playground:
 
         return judge
 
-    def play(self, competition: Competition, judge: Judge) -> tuple[Step, list[Step]]:
+    def play(self, competition: Competition, judge: Judge) -> tuple[NextMatches, list[NextMatches]]:
         """Play to the end; return the last step and all before it."""
         results: dict[str, PlayedMatch] = {}
-        steps: list[Step] = []
+        steps: list[NextMatches] = []
         while not (step := next_matches(competition, results)).finished:
             assert step.matches
             steps.append(step)

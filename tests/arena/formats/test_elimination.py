@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from arena.formats import elimination
-from arena.formats.model import Format, PlannedMatch, Step
+from arena.formats.model import Format, NextMatches, PlannedMatch
 from arena.formats.schedule import next_matches
 
 SINGLE, DOUBLE = Format.SINGLE_ELIMINATION, Format.DOUBLE_ELIMINATION
@@ -15,7 +15,7 @@ def met(matches: tuple[PlannedMatch, ...]) -> list[str]:
     return ["-".join(str(int(e[1:])) for e in match.entrants) for match in matches]
 
 
-def order(step: Step) -> list[str]:
+def order(step: NextMatches) -> list[str]:
     """Return the entrants as ranked."""
     return [line.entrant for line in step.standings]
 

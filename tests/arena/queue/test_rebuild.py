@@ -11,7 +11,7 @@ from arena.errors import ArenaError, InputError
 from arena.queue.entries import Annulled, LoggedResult
 from arena.queue.ladder import Ladder
 from arena.queue.match_queue import MatchQueue
-from arena.queue.rebuild import Replay, annul, replay
+from arena.queue.rebuild import LadderReplay, annul, replay
 from arena.queue.retention import archive_old, whole_log
 from tests.arena.queue.making import (
     RULESET,
@@ -105,7 +105,7 @@ async def test_an_annulled_match_never_was(queue: MatchQueue, ladder: Ladder) ->
     assert isinstance(last, Annulled)
     assert (last.match_id, last.reason) == ("m7", "the bot was tampered with")
     assert entries[last.target - 1].sequence == last.target
-    without = Replay({last.target})
+    without = LadderReplay({last.target})
     for entry in entries:
         without.apply(entry)
     snapshot = await ladder.snapshot()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from arena.errors import InputError
 from arena.ratings import sprt
-from arena.ratings.sprt import GameCounts, PairCounts, Verdict
+from arena.ratings.sprt import GameCounts, PairCounts, SprtVerdict
 
 # Reference values: fastchess's test suite (elo_test.cpp, sprt_test.cpp), to its 1 % or better.
 
@@ -95,12 +95,12 @@ def test_a_clean_sweep_decides_soon() -> None:
     """Winning every pair ends the test after a few dozen, though no other score was ever seen."""
     ratios = [sprt.llr(PairCounts(ww=n), elo0=0, elo1=20) for n in (10, 100)]
     assert 0 < ratios[0] < ratios[1]
-    assert sprt.verdict(ratios[1]) is Verdict.ELO1
+    assert sprt.verdict(ratios[1]) is SprtVerdict.ELO1
 
 
 def test_drawn_pairs_speak_against_a_lead() -> None:
     """Only split boards are evidence for no lead."""
-    assert sprt.verdict(sprt.llr(PairCounts(wl=3000), elo0=0, elo1=20)) is Verdict.ELO0
+    assert sprt.verdict(sprt.llr(PairCounts(wl=3000), elo0=0, elo1=20)) is SprtVerdict.ELO0
 
 
 def test_bounds_are_walds() -> None:
@@ -113,9 +113,14 @@ def test_bounds_are_walds() -> None:
 
 @pytest.mark.parametrize(
     ("ratio", "verdict"),
-    [(-3, Verdict.ELO0), (-2.9, Verdict.CONTINUE), (0, Verdict.CONTINUE), (3, Verdict.ELO1)],
+    [
+        (-3, SprtVerdict.ELO0),
+        (-2.9, SprtVerdict.CONTINUE),
+        (0, SprtVerdict.CONTINUE),
+        (3, SprtVerdict.ELO1),
+    ],
 )
-def test_verdict_waits_for_a_bound(ratio: float, verdict: Verdict) -> None:
+def test_verdict_waits_for_a_bound(ratio: float, verdict: SprtVerdict) -> None:
     """The test goes on between the bounds."""
     assert sprt.verdict(ratio) is verdict
 
@@ -187,12 +192,12 @@ def test_the_test_errs_as_seldom_as_it_says() -> None:
     accepted = 0
     for _ in range(100):
         counts = [0] * 5
-        decision = Verdict.CONTINUE
-        while decision is Verdict.CONTINUE:
+        decision = SprtVerdict.CONTINUE
+        while decision is SprtVerdict.CONTINUE:
             for drawn in generator.choices(range(5), weights=[1, 2, 4, 2, 1], k=50):
                 counts[drawn] += 1
             ll, ld, dd, wd, ww = counts
             pairs = PairCounts(ll=ll, ld=ld, dd=dd, wd=wd, ww=ww)
             decision = sprt.verdict(sprt.llr(pairs, elo0=0, elo1=40))
-        accepted += decision is Verdict.ELO1
+        accepted += decision is SprtVerdict.ELO1
     assert accepted <= 10
