@@ -8,7 +8,7 @@ from arena.api.messages import duration, timestamp
 from arena.backend.competitions import RulesRequest
 from arena.competitions.records import CompetitionState, Seeding
 from arena.formats.model import Format
-from arena.v1 import competitions_pb2
+from arena.v1 import competitions_pb2 as pb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,15 +19,12 @@ if TYPE_CHECKING:
     from arena.competitions.records import CompetitionRecord, CompetitionRules, Round
     from arena.competitions.report import StandingsReport, StandingsRow
 
-STATES = {
-    state: getattr(competitions_pb2, f"COMPETITION_STATE_{state.name}")
-    for state in CompetitionState
-}
-FORMATS = {each: getattr(competitions_pb2, f"COMPETITION_FORMAT_{each.name}") for each in Format}
+STATES = {state: getattr(pb, f"COMPETITION_STATE_{state.name}") for state in CompetitionState}
+FORMATS = {each: getattr(pb, f"COMPETITION_FORMAT_{each.name}") for each in Format}
 _FORMAT_OF = {number: each for each, number in FORMATS.items()}
 
 
-def rules_of(message: competitions_pb2.CompetitionRules) -> RulesRequest:
+def rules_of(message: pb.CompetitionRules) -> RulesRequest:
     """Return the rules that a caller asks for."""
     return RulesRequest(
         ruleset=message.ruleset,
@@ -46,10 +43,10 @@ def rules_of(message: competitions_pb2.CompetitionRules) -> RulesRequest:
     )
 
 
-def rules_message(rules: CompetitionRules) -> competitions_pb2.CompetitionRules:
+def rules_message(rules: CompetitionRules) -> pb.CompetitionRules:
     """Return rules."""
     options = rules.options
-    return competitions_pb2.CompetitionRules(
+    return pb.CompetitionRules(
         ruleset=rules.ruleset,
         format=FORMATS[rules.format],
         boards=options.boards,
@@ -68,10 +65,10 @@ def rules_message(rules: CompetitionRules) -> competitions_pb2.CompetitionRules:
 
 def competition_message(
     view: CompetitionView,
-) -> competitions_pb2.Competition:
+) -> pb.Competition:
     """Return a competition; before its start with the number of its entries."""
     record = view.record
-    return competitions_pb2.Competition(
+    return pb.Competition(
         id=record.id,
         state=STATES[record.state],
         rules=rules_message(record.rules),
@@ -83,12 +80,10 @@ def competition_message(
     )
 
 
-def standings_message(
-    report: StandingsReport, record: CompetitionRecord
-) -> competitions_pb2.Standings:
+def standings_message(report: StandingsReport, record: CompetitionRecord) -> pb.Standings:
     """Return the standings of a division."""
     seat = report.first_seat
-    return competitions_pb2.Standings(
+    return pb.Standings(
         id=report.competition,
         rows=[_row(row, record.gone) for row in report.rows],
         match_count=len(report.matches),
@@ -100,9 +95,9 @@ def standings_message(
     )
 
 
-def _row(row: StandingsRow, gone: Mapping[str, str]) -> competitions_pb2.StandingsRow:
+def _row(row: StandingsRow, gone: Mapping[str, str]) -> pb.StandingsRow:
     standing = row.standing
-    return competitions_pb2.StandingsRow(
+    return pb.StandingsRow(
         place=standing.rank,
         version=standing.entrant,
         points=standing.points,
@@ -121,9 +116,9 @@ def _row(row: StandingsRow, gone: Mapping[str, str]) -> competitions_pb2.Standin
     )
 
 
-def round_message(found: Round) -> competitions_pb2.Round:
+def round_message(found: Round) -> pb.Round:
     """Return a round that has begun."""
-    return competitions_pb2.Round(
+    return pb.Round(
         id=found.key,
         seed_commitment=found.commitment,
         seed=found.seed,
@@ -131,12 +126,12 @@ def round_message(found: Round) -> competitions_pb2.Round:
     )
 
 
-def match_message(found: CompetitionMatch) -> competitions_pb2.CompetitionMatch:
+def match_message(found: CompetitionMatch) -> pb.CompetitionMatch:
     """Return a match of a competition's plan."""
     record, match, result = found.record, found.planned, found.result
     others = len(match.entrants) - 1
     places = range(len(match.entrants))
-    return competitions_pb2.CompetitionMatch(
+    return pb.CompetitionMatch(
         id=record.playing(match.id),
         annulled=record.annulled(match.id),
         round=match.round,
@@ -153,9 +148,9 @@ def match_message(found: CompetitionMatch) -> competitions_pb2.CompetitionMatch:
     )
 
 
-def forecast_message(found: Forecast, *, based_on: int) -> competitions_pb2.Forecast:
+def forecast_message(found: Forecast, *, based_on: int) -> pb.Forecast:
     """Return what a competition will take."""
-    return competitions_pb2.Forecast(
+    return pb.Forecast(
         match_count_min=found.matches[0],
         match_count_max=found.matches[1],
         game_count=found.games,
@@ -167,10 +162,10 @@ def forecast_message(found: Forecast, *, based_on: int) -> competitions_pb2.Fore
     )
 
 
-def league_message(league: LeagueRecord) -> competitions_pb2.League:
+def league_message(league: LeagueRecord) -> pb.League:
     """Return a league."""
     rules = league.rules
-    return competitions_pb2.League(
+    return pb.League(
         id=league.id,
         state=STATES[league.state],
         rules=rules_message(rules.matches),
@@ -187,12 +182,12 @@ def league_message(league: LeagueRecord) -> competitions_pb2.League:
     )
 
 
-def season_message(number: int, season: CompetitionRecord) -> competitions_pb2.Season:
+def season_message(number: int, season: CompetitionRecord) -> pb.Season:
     """Return a season of a league."""
-    return competitions_pb2.Season(
+    return pb.Season(
         id=season.id,
         number=number,
         state=STATES[season.state],
         note=season.note,
-        divisions=[competitions_pb2.Ranking(versions=each) for each in season.ranking],
+        divisions=[pb.Ranking(versions=each) for each in season.ranking],
     )

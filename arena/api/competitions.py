@@ -17,7 +17,7 @@ from arena.api.competition_messages import (
 )
 from arena.api.messages import dead_match, page_request
 from arena.backend.leagues import LeagueRequest
-from arena.v1 import competitions_pb2
+from arena.v1 import competitions_pb2 as pb
 
 if TYPE_CHECKING:
     from arena.backend.access import Caller
@@ -39,20 +39,18 @@ class CompetitionCalls:
     # Reading.
 
     async def list_competitions(
-        self, request: competitions_pb2.ListCompetitionsRequest, caller: Caller
-    ) -> competitions_pb2.ListCompetitionsResponse:
-        """List tournaments and seasons."""
+        self, request: pb.ListCompetitionsRequest, caller: Caller
+    ) -> pb.ListCompetitionsResponse:
         page = await self._competitions.list_competitions(caller, page_request(request))
-        return competitions_pb2.ListCompetitionsResponse(
+        return pb.ListCompetitionsResponse(
             competitions=map(competition_message, page.entries), next_page_token=page.next_token
         )
 
     async def get_competition(
-        self, request: competitions_pb2.GetCompetitionRequest, caller: Caller
-    ) -> competitions_pb2.GetCompetitionResponse:
-        """Return a competition with its standings."""
+        self, request: pb.GetCompetitionRequest, caller: Caller
+    ) -> pb.GetCompetitionResponse:
         view = await self._competitions.get_competition(caller, request.competition)
-        return competitions_pb2.GetCompetitionResponse(
+        return pb.GetCompetitionResponse(
             competition=competition_message(view),
             entries=view.entries,
             standings=[standings_message(each, view.record) for each in view.reports],
@@ -61,28 +59,24 @@ class CompetitionCalls:
         )
 
     async def list_competition_matches(
-        self, request: competitions_pb2.ListCompetitionMatchesRequest, caller: Caller
-    ) -> competitions_pb2.ListCompetitionMatchesResponse:
-        """List the matches that are known by now."""
+        self, request: pb.ListCompetitionMatchesRequest, caller: Caller
+    ) -> pb.ListCompetitionMatchesResponse:
         page = await self._competitions.list_competition_matches(
             caller, request.competition, page_request(request)
         )
-        return competitions_pb2.ListCompetitionMatchesResponse(
+        return pb.ListCompetitionMatchesResponse(
             matches=map(match_message, page.entries), next_page_token=page.next_token
         )
 
     async def list_meetings(
-        self, request: competitions_pb2.ListMeetingsRequest, caller: Caller
-    ) -> competitions_pb2.ListMeetingsResponse:
-        """List the cross-table."""
+        self, request: pb.ListMeetingsRequest, caller: Caller
+    ) -> pb.ListMeetingsResponse:
         page = await self._competitions.list_meetings(
             caller, request.competition, page_request(request)
         )
-        return competitions_pb2.ListMeetingsResponse(
+        return pb.ListMeetingsResponse(
             meetings=[
-                competitions_pb2.Meeting(
-                    version=one, opponent=other, score=each.score, match_count=each.matches
-                )
+                pb.Meeting(version=one, opponent=other, score=each.score, match_count=each.matches)
                 for (one, other), each in page.entries
             ],
             next_page_token=page.next_token,
@@ -91,23 +85,21 @@ class CompetitionCalls:
     # Tournaments.
 
     async def plan_tournament(
-        self, request: competitions_pb2.PlanTournamentRequest, caller: Caller
-    ) -> competitions_pb2.PlanTournamentResponse:
-        """Say what a tournament would take."""
+        self, request: pb.PlanTournamentRequest, caller: Caller
+    ) -> pb.PlanTournamentResponse:
         found, measured = await self._tournaments.plan(
             caller,
             rules_of(request.rules),
             entrants=request.entrant_count,
             slots=request.slots if request.HasField("slots") else None,
         )
-        return competitions_pb2.PlanTournamentResponse(
+        return pb.PlanTournamentResponse(
             forecast=forecast_message(found, based_on=measured.matches)
         )
 
     async def create_tournament(
-        self, request: competitions_pb2.CreateTournamentRequest, caller: Caller
-    ) -> competitions_pb2.CreateTournamentResponse:
-        """Create a tournament."""
+        self, request: pb.CreateTournamentRequest, caller: Caller
+    ) -> pb.CreateTournamentResponse:
         view, left_out = await self._tournaments.create(
             caller,
             request.name,
@@ -118,69 +110,57 @@ class CompetitionCalls:
             is_open=request.open,
             start=request.start,
         )
-        return competitions_pb2.CreateTournamentResponse(
-            competition=competition_message(view), left_out=left_out
-        )
+        return pb.CreateTournamentResponse(competition=competition_message(view), left_out=left_out)
 
     async def open_tournament(
-        self, request: competitions_pb2.OpenTournamentRequest, caller: Caller
-    ) -> competitions_pb2.OpenTournamentResponse:
-        """Let owners enter their own bots."""
+        self, request: pb.OpenTournamentRequest, caller: Caller
+    ) -> pb.OpenTournamentResponse:
         view = await self._tournaments.open(caller, request.competition)
-        return competitions_pb2.OpenTournamentResponse(competition=competition_message(view))
+        return pb.OpenTournamentResponse(competition=competition_message(view))
 
     async def start_tournament(
-        self, request: competitions_pb2.StartTournamentRequest, caller: Caller
-    ) -> competitions_pb2.StartTournamentResponse:
-        """Start a tournament."""
+        self, request: pb.StartTournamentRequest, caller: Caller
+    ) -> pb.StartTournamentResponse:
         view, left_out = await self._tournaments.start(caller, request.competition)
-        return competitions_pb2.StartTournamentResponse(
-            competition=competition_message(view), left_out=left_out
-        )
+        return pb.StartTournamentResponse(competition=competition_message(view), left_out=left_out)
 
     # Coming and going, going on and stopping.
 
     async def enter_competition(
-        self, request: competitions_pb2.EnterCompetitionRequest, caller: Caller
-    ) -> competitions_pb2.EnterCompetitionResponse:
-        """Enter a bot."""
+        self, request: pb.EnterCompetitionRequest, caller: Caller
+    ) -> pb.EnterCompetitionResponse:
         is_new = await self._competitions.enter(caller, request.competition, request.entry)
-        return competitions_pb2.EnterCompetitionResponse(is_new=is_new)
+        return pb.EnterCompetitionResponse(is_new=is_new)
 
     async def leave_competition(
-        self, request: competitions_pb2.LeaveCompetitionRequest, caller: Caller
-    ) -> competitions_pb2.LeaveCompetitionResponse:
-        """Take a bot out."""
+        self, request: pb.LeaveCompetitionRequest, caller: Caller
+    ) -> pb.LeaveCompetitionResponse:
         await self._competitions.leave(caller, request.competition, request.entry)
-        return competitions_pb2.LeaveCompetitionResponse()
+        return pb.LeaveCompetitionResponse()
 
     async def pause_competition(
-        self, request: competitions_pb2.PauseCompetitionRequest, caller: Caller
-    ) -> competitions_pb2.PauseCompetitionResponse:
-        """Begin no more matches or seasons."""
+        self, request: pb.PauseCompetitionRequest, caller: Caller
+    ) -> pb.PauseCompetitionResponse:
         state = await self._competitions.pause(caller, request.competition)
-        return competitions_pb2.PauseCompetitionResponse(state=STATES[state])
+        return pb.PauseCompetitionResponse(state=STATES[state])
 
     async def resume_competition(
-        self, request: competitions_pb2.ResumeCompetitionRequest, caller: Caller
-    ) -> competitions_pb2.ResumeCompetitionResponse:
-        """Go on."""
+        self, request: pb.ResumeCompetitionRequest, caller: Caller
+    ) -> pb.ResumeCompetitionResponse:
         state = await self._competitions.resume(caller, request.competition)
-        return competitions_pb2.ResumeCompetitionResponse(state=STATES[state])
+        return pb.ResumeCompetitionResponse(state=STATES[state])
 
     async def cancel_competition(
-        self, request: competitions_pb2.CancelCompetitionRequest, caller: Caller
-    ) -> competitions_pb2.CancelCompetitionResponse:
-        """End without a winner."""
+        self, request: pb.CancelCompetitionRequest, caller: Caller
+    ) -> pb.CancelCompetitionResponse:
         state = await self._competitions.cancel(caller, request.competition)
-        return competitions_pb2.CancelCompetitionResponse(state=STATES[state])
+        return pb.CancelCompetitionResponse(state=STATES[state])
 
     # Leagues.
 
     async def create_league(
-        self, request: competitions_pb2.CreateLeagueRequest, caller: Caller
-    ) -> competitions_pb2.CreateLeagueResponse:
-        """Create a league."""
+        self, request: pb.CreateLeagueRequest, caller: Caller
+    ) -> pb.CreateLeagueResponse:
         wanted = LeagueRequest(
             matches=rules_of(request.rules),
             schedule=request.schedule,
@@ -196,30 +176,27 @@ class CompetitionCalls:
             everybody=request.everybody,
             seed=request.seed,
         )
-        return competitions_pb2.CreateLeagueResponse(league=league_message(league))
+        return pb.CreateLeagueResponse(league=league_message(league))
 
     async def list_leagues(
-        self, request: competitions_pb2.ListLeaguesRequest, caller: Caller
-    ) -> competitions_pb2.ListLeaguesResponse:
-        """List the leagues."""
+        self, request: pb.ListLeaguesRequest, caller: Caller
+    ) -> pb.ListLeaguesResponse:
         del request
         leagues = await self._leagues.list_leagues(caller)
-        return competitions_pb2.ListLeaguesResponse(leagues=map(league_message, leagues))
+        return pb.ListLeaguesResponse(leagues=map(league_message, leagues))
 
     async def get_league(
-        self, request: competitions_pb2.GetLeagueRequest, caller: Caller
-    ) -> competitions_pb2.GetLeagueResponse:
-        """Return a league."""
+        self, request: pb.GetLeagueRequest, caller: Caller
+    ) -> pb.GetLeagueResponse:
         view = await self._leagues.get_league(caller, request.league)
-        return competitions_pb2.GetLeagueResponse(
+        return pb.GetLeagueResponse(
             league=league_message(view.league),
             bots=view.bots,
             seasons=[season_message(*each) for each in enumerate(view.seasons, start=1)],
         )
 
     async def call_season(
-        self, request: competitions_pb2.CallSeasonRequest, caller: Caller
-    ) -> competitions_pb2.CallSeasonResponse:
-        """Make the next season due."""
+        self, request: pb.CallSeasonRequest, caller: Caller
+    ) -> pb.CallSeasonResponse:
         league = await self._leagues.call_season(caller, request.league)
-        return competitions_pb2.CallSeasonResponse(league=league_message(league))
+        return pb.CallSeasonResponse(league=league_message(league))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arena.api.messages import ladder_entry, ladder_message, page_request
-from arena.v1 import ladders_pb2
+from arena.v1 import ladders_pb2 as pb
 
 if TYPE_CHECKING:
     from arena.backend.access import Caller
@@ -19,21 +19,19 @@ class LadderCalls:
         self._ladders = ladders
 
     async def list_ladders(
-        self, request: ladders_pb2.ListLaddersRequest, caller: Caller
-    ) -> ladders_pb2.ListLaddersResponse:
-        """List the ladders."""
+        self, request: pb.ListLaddersRequest, caller: Caller
+    ) -> pb.ListLaddersResponse:
         del request
         found = await self._ladders.list_ladders(caller)
-        return ladders_pb2.ListLaddersResponse(ladders=map(ladder_message, found))
+        return pb.ListLaddersResponse(ladders=map(ladder_message, found))
 
     async def get_ladder(
-        self, request: ladders_pb2.GetLadderRequest, caller: Caller
-    ) -> ladders_pb2.GetLadderResponse:
-        """Return a part of a ladder, the best bot first."""
+        self, request: pb.GetLadderRequest, caller: Caller
+    ) -> pb.GetLadderResponse:
         ladder, page = await self._ladders.get_ladder(
             caller, request.ruleset, page_request(request)
         )
-        return ladders_pb2.GetLadderResponse(
+        return pb.GetLadderResponse(
             ladder=ladder_message(ladder),
             entries=map(ladder_entry, page.entries),
             next_page_token=page.next_token,

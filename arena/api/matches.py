@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from arena.api.messages import match_message, page_request
 from arena.backend.challenges import Challenge
-from arena.v1 import matches_pb2
+from arena.v1 import matches_pb2 as pb
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -29,9 +29,8 @@ class MatchCalls:
         self._watching = watching
 
     async def request_match(
-        self, request: matches_pb2.RequestMatchRequest, caller: Caller
-    ) -> matches_pb2.RequestMatchResponse:
-        """Queue an unrated match."""
+        self, request: pb.RequestMatchRequest, caller: Caller
+    ) -> pb.RequestMatchResponse:
         match, is_new = await self._challenges.request_match(
             caller,
             Challenge(
@@ -41,70 +40,61 @@ class MatchCalls:
                 request_id=request.request_id,
             ),
         )
-        return matches_pb2.RequestMatchResponse(match=match_message(match), is_new=is_new)
+        return pb.RequestMatchResponse(match=match_message(match), is_new=is_new)
 
     async def cancel_match(
-        self, request: matches_pb2.CancelMatchRequest, caller: Caller
-    ) -> matches_pb2.CancelMatchResponse:
-        """Cancel a match."""
+        self, request: pb.CancelMatchRequest, caller: Caller
+    ) -> pb.CancelMatchResponse:
         cancelled = await self._challenges.cancel_match(caller, request.match)
-        return matches_pb2.CancelMatchResponse(cancelled=cancelled)
+        return pb.CancelMatchResponse(cancelled=cancelled)
 
-    async def get_match(
-        self, request: matches_pb2.GetMatchRequest, caller: Caller
-    ) -> matches_pb2.GetMatchResponse:
-        """Return a match."""
+    async def get_match(self, request: pb.GetMatchRequest, caller: Caller) -> pb.GetMatchResponse:
         match = await self._matches.get_match(caller, request.match)
-        return matches_pb2.GetMatchResponse(match=match_message(match))
+        return pb.GetMatchResponse(match=match_message(match))
 
     async def list_matches(
-        self, request: matches_pb2.ListMatchesRequest, caller: Caller
-    ) -> matches_pb2.ListMatchesResponse:
-        """List matches that have ended, the newest first."""
+        self, request: pb.ListMatchesRequest, caller: Caller
+    ) -> pb.ListMatchesResponse:
         page = await self._matches.list_matches(
             caller, page_request(request), ruleset=request.ruleset, bot=request.bot
         )
-        return matches_pb2.ListMatchesResponse(
+        return pb.ListMatchesResponse(
             matches=map(match_message, page.entries), next_page_token=page.next_token
         )
 
     async def watch_match(
-        self, request: matches_pb2.WatchMatchRequest, caller: Caller
-    ) -> AsyncIterator[matches_pb2.WatchMatchResponse]:
-        """Stream a match whenever its state changes."""
+        self, request: pb.WatchMatchRequest, caller: Caller
+    ) -> AsyncIterator[pb.WatchMatchResponse]:
         async for match in self._watching.watch_match(caller, request.match):
-            yield matches_pb2.WatchMatchResponse(match=match_message(match))
+            yield pb.WatchMatchResponse(match=match_message(match))
 
     async def watch_matches(
-        self, request: matches_pb2.WatchMatchesRequest, caller: Caller
-    ) -> AsyncIterator[matches_pb2.WatchMatchesResponse]:
-        """Stream the results of a ladder."""
+        self, request: pb.WatchMatchesRequest, caller: Caller
+    ) -> AsyncIterator[pb.WatchMatchesResponse]:
         after = request.after_sequence if request.HasField("after_sequence") else None
         async for match in self._watching.watch_matches(
             caller, request.ruleset, bot=request.bot, after=after
         ):
-            yield matches_pb2.WatchMatchesResponse(match=match_message(match))
+            yield pb.WatchMatchesResponse(match=match_message(match))
 
     async def get_replay(
-        self, request: matches_pb2.GetReplayRequest, caller: Caller
-    ) -> AsyncIterator[matches_pb2.GetReplayResponse]:
-        """Stream the file of a replay."""
+        self, request: pb.GetReplayRequest, caller: Caller
+    ) -> AsyncIterator[pb.GetReplayResponse]:
         data = await self._matches.get_replay(caller, request.match, ruleset=request.ruleset)
         for start in range(0, len(data), CHUNK):
-            yield matches_pb2.GetReplayResponse(chunk=data[start : start + CHUNK])
+            yield pb.GetReplayResponse(chunk=data[start : start + CHUNK])
 
     async def get_match_log(
-        self, request: matches_pb2.GetMatchLogRequest, caller: Caller
-    ) -> AsyncIterator[matches_pb2.GetMatchLogResponse]:
-        """Stream what the caller's own bots printed."""
+        self, request: pb.GetMatchLogRequest, caller: Caller
+    ) -> AsyncIterator[pb.GetMatchLogResponse]:
         # A character has at most four bytes.
         size = CHUNK // 4
         async for process, text in self._matches.get_match_log(caller, request.match):
-            name = matches_pb2.ProcessName(
+            name = pb.ProcessName(
                 entrant=process.entrant,
                 version=process.version,
                 table=process.table,
                 hand=process.hand,
             )
             for start in range(0, len(text), size):
-                yield matches_pb2.GetMatchLogResponse(process=name, text=text[start : start + size])
+                yield pb.GetMatchLogResponse(process=name, text=text[start : start + size])

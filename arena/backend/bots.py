@@ -159,27 +159,25 @@ class Bots:
         return bot, await self._place_bot(bot)
 
     @deed(Scope.OPERATOR)
-    async def suspend_bot(self, caller: Caller, name: str, *, reason: str) -> tuple[Bot, int]:
+    async def suspend_bot(self, _caller: Caller, name: str, *, reason: str) -> tuple[Bot, int]:
         """Give a bot no more matches; return how many were cancelled.
 
         Raises:
             InputError: the reason is no sentence.
             NotFoundError: there is no such bot.
         """
-        del caller
         reason = checked_reason(reason)
         bot = await self._registry.set_state(name, BotState.SUSPENDED, reason=reason)
         return bot, await self._place_bot(bot)
 
     @deed(Scope.OPERATOR)
-    async def resume_bot(self, caller: Caller, name: str) -> Bot:
+    async def resume_bot(self, _caller: Caller, name: str) -> Bot:
         """Let a suspended bot play again.
 
         Raises:
             NotFoundError: there is no such bot.
             PreconditionError: it is not suspended.
         """
-        del caller
         before = await self._registry.bot(name)
         if before.state is not BotState.SUSPENDED:
             raise PreconditionError(

@@ -150,9 +150,8 @@ class Competitions:
     # Reading.
 
     @deed(is_public=True)
-    async def list_competitions(self, caller: Caller, page: PageRequest) -> Page[CompetitionView]:
+    async def list_competitions(self, _caller: Caller, page: PageRequest) -> Page[CompetitionView]:
         """Return tournaments and seasons by id."""
-        del caller
         size, of = pages.page_size(page.size), ("competitions",)
         start = pages.place(page.token, str, of=of) or ""
         ids = [each for each in await self._competitions.ids() if each >= start]
@@ -184,14 +183,13 @@ class Competitions:
 
     @deed(is_public=True)
     async def list_competition_matches(
-        self, caller: Caller, competition: str, page: PageRequest
+        self, _caller: Caller, competition: str, page: PageRequest
     ) -> Page[CompetitionMatch]:
         """Return the matches that are known by now, by division, round and table.
 
         Raises:
             NotFoundError: there is no such competition.
         """
-        del caller
         record = await get(self._backend, competition)
         found, results = await self._reports(record)
         matches = [match for report in found for match in report.matches]
@@ -203,14 +201,13 @@ class Competitions:
 
     @deed(is_public=True)
     async def list_meetings(
-        self, caller: Caller, competition: str, page: PageRequest
+        self, _caller: Caller, competition: str, page: PageRequest
     ) -> Page[tuple[tuple[str, str], Meeting]]:
         """Return how each version did against each other, by division and versions.
 
         Raises:
             NotFoundError: there is no such competition.
         """
-        del caller
         record = await get(self._backend, competition)
         found, _ = await self._reports(record)
         meetings = [pair for report in found for pair in sorted(report.meetings.items())]
@@ -293,26 +290,23 @@ class Competitions:
     # Going on and stopping.
 
     @deed(Scope.OPERATOR)
-    async def pause(self, caller: Caller, competition: str) -> CompetitionState:
+    async def pause(self, _caller: Caller, competition: str) -> CompetitionState:
         """Begin no more matches or seasons; return the new state.
 
         Raises:
             NotFoundError: there is no such tournament, season or league.
             PreconditionError: its state forbids it.
         """
-        del caller
         return await self._change(competition, "pause")
 
     @deed(Scope.OPERATOR)
-    async def resume(self, caller: Caller, competition: str) -> CompetitionState:
+    async def resume(self, _caller: Caller, competition: str) -> CompetitionState:
         """Let go on what is paused; see `pause`."""
-        del caller
         return await self._change(competition, "resume")
 
     @deed(Scope.OPERATOR)
-    async def cancel(self, caller: Caller, competition: str) -> CompetitionState:
+    async def cancel(self, _caller: Caller, competition: str) -> CompetitionState:
         """End a competition without a winner; see `pause`."""
-        del caller
         return await self._change(competition, "cancel")
 
     async def _change(self, competition: str, verb: str) -> CompetitionState:

@@ -62,21 +62,19 @@ class Ladders:
         self._backend = backend
 
     @deed(is_public=True)
-    async def list_ladders(self, caller: Caller) -> list[LadderSummary]:
+    async def list_ladders(self, _caller: Caller) -> list[LadderSummary]:
         """Return the ladders by ruleset."""
-        del caller
         return [await self._summary(ruleset) for ruleset in await self._backend.queues.rulesets()]
 
     @deed(is_public=True)
     async def get_ladder(
-        self, caller: Caller, ruleset: str, page: PageRequest
+        self, _caller: Caller, ruleset: str, page: PageRequest
     ) -> tuple[LadderSummary, Page[LadderLine]]:
         """Return a ladder and a part of its lines, the best bot first.
 
         Raises:
             NotFoundError: there is no such ladder.
         """
-        del caller
         ruleset = await self._backend.ruleset(ruleset)
         of = ("ladder", ruleset)
         size, start = pages.page_size(page.size), page.start(of=of)

@@ -62,9 +62,9 @@ class Leagues:
         self._leagues = backend.leagues
 
     @deed(Scope.OPERATOR)
-    async def create(  # noqa: PLR0913 -- all that a league begins with
+    async def create(
         self,
-        caller: Caller,
+        _caller: Caller,
         name: str,
         league: LeagueRequest,
         bots: Sequence[str] = (),
@@ -75,7 +75,6 @@ class Leagues:
         """Create a league and enter bots, all in one step.
 
         Args:
-            caller: an operator.
             name: what it is called.
             league: what is played, and when.
             bots: who enters.
@@ -86,7 +85,6 @@ class Leagues:
             InputError: no possible name or rules, no such bot, or one that cannot play.
             PreconditionError: there is a league of this name, or more enter than may.
         """
-        del caller
         matches = await shared.settled_rules(self._backend, league.matches, lot=name)
         return await competition_entry.create_league(
             self._backend,
@@ -103,19 +101,17 @@ class Leagues:
         )
 
     @deed(is_public=True)
-    async def list_leagues(self, caller: Caller) -> list[LeagueRecord]:
+    async def list_leagues(self, _caller: Caller) -> list[LeagueRecord]:
         """Return the leagues by id."""
-        del caller
         return await self._leagues.all()
 
     @deed(is_public=True)
-    async def get_league(self, caller: Caller, league_id: str) -> LeagueView:
+    async def get_league(self, _caller: Caller, league_id: str) -> LeagueView:
         """Return a league.
 
         Raises:
             NotFoundError: there is none of this id.
         """
-        del caller
         league = await self._leagues.get(shared.checked_id(league_id))
         seasons = [
             await self._backend.competitions.find(league.season_id(number))
@@ -125,13 +121,12 @@ class Leagues:
         return LeagueView(league, bots, [each for each in seasons if each is not None])
 
     @deed(Scope.OPERATOR)
-    async def call_season(self, caller: Caller, league_id: str) -> LeagueRecord:
+    async def call_season(self, _caller: Caller, league_id: str) -> LeagueRecord:
         """Make the next season due now; it begins when the present one is over.
 
         Raises:
             NotFoundError: there is no such league.
             PreconditionError: its state forbids it.
         """
-        del caller
         await self._leagues.call_season(shared.checked_id(league_id))
         return await self._leagues.get(league_id)

@@ -171,21 +171,19 @@ class Matches:
         self._lock = asyncio.Lock()
 
     @deed(is_public=True)
-    async def get_match(self, caller: Caller, match_id: str) -> Match:
+    async def get_match(self, _caller: Caller, match_id: str) -> Match:
         """Return a match.
 
         Raises:
             NotFoundError: no ladder knows it.
         """
-        del caller
         return await find(self._backend, match_id)
 
     @deed(is_public=True)
     async def list_matches(
-        self, caller: Caller, page: PageRequest, *, ruleset: str = "", bot: str = ""
+        self, _caller: Caller, page: PageRequest, *, ruleset: str = "", bot: str = ""
     ) -> Page[Match]:
         """Return matches that have ended, the newest first, of a ladder or a bot if named."""
-        del caller
         size, of = pages.page_size(page.size), ("matches", ruleset, bot)
         before = _cursors(pages.place(page.token, dict, of=of))
         lists = [
@@ -211,13 +209,12 @@ class Matches:
         return _Latest(ruleset, found[:count], low if low > ends.archived + 1 else 0)
 
     @deed(is_public=True)
-    async def get_replay(self, caller: Caller, match_id: str, *, ruleset: str = "") -> bytes:
+    async def get_replay(self, _caller: Caller, match_id: str, *, ruleset: str = "") -> bytes:
         """Return the file of a replay, however long ago its match has ended.
 
         A replay is archived just before its result is committed: until then nobody gets it.
 
         Args:
-            caller: anybody.
             match_id: the match.
             ruleset: as for `find_ended`.
 
@@ -225,7 +222,6 @@ class Matches:
             NotFoundError: no such match, or its replay is gone.
             PreconditionError: it has not ended, or the round of its competition has not.
         """
-        del caller
         found, result = await find_ended(self._backend, match_id, lock=self._lock, ruleset=ruleset)
         await self._backend.require_unsealed(match_id)
         return await asyncio.to_thread(

@@ -105,12 +105,11 @@ class Operations:
 
     @deed(Scope.OPERATOR)
     async def annul_match(
-        self, caller: Caller, match_id: str, *, reason: str, ruleset: str = ""
+        self, _caller: Caller, match_id: str, *, reason: str, ruleset: str = ""
     ) -> AnnulledMatch:
         """Take a match out of the ratings; its competition, if it is under way, plays it again.
 
         Args:
-            caller: an operator.
             match_id: a match that has ended.
             reason: shown with the match.
             ruleset: its ladder, needed only when that has forgotten the match.
@@ -120,7 +119,6 @@ class Operations:
             NotFoundError: no such match.
             PreconditionError: it has not ended, or its competition went on from its result.
         """
-        del caller
         reason = checked_reason(reason)
         ruleset, result = await find_ended(
             self._backend, match_id, lock=self._lock, ruleset=ruleset
@@ -139,25 +137,23 @@ class Operations:
         )
 
     @deed(Scope.OPERATOR)
-    async def retry_match(self, caller: Caller, match_id: str) -> Match:
+    async def retry_match(self, _caller: Caller, match_id: str) -> Match:
         """Queue a dead match again; return it.
 
         Raises:
             NotFoundError: no such match.
             PreconditionError: it is not dead.
         """
-        del caller
         await (await self._queue_of_dead(match_id)).retry(match_id)
         return await find(self._backend, match_id)
 
     @deed(Scope.OPERATOR)
-    async def purge_match(self, caller: Caller, match_id: str) -> None:
+    async def purge_match(self, _caller: Caller, match_id: str) -> None:
         """Forget a dead match.
 
         Raises:
             NotFoundError, PreconditionError: as `retry_match`.
         """
-        del caller
         await (await self._queue_of_dead(match_id)).purge(match_id)
 
     async def _queue_of_dead(self, match_id: str) -> MatchQueue:
@@ -169,23 +165,21 @@ class Operations:
         return self._backend.queues.queue(found.ruleset)
 
     @deed(Scope.OPERATOR)
-    async def retry_matches(self, caller: Caller, *, ruleset: str = "") -> int:
+    async def retry_matches(self, _caller: Caller, *, ruleset: str = "") -> int:
         """Queue all dead matches again, of a ladder if named; return how many.
 
         Raises:
             NotFoundError: there is no such ladder.
         """
-        del caller
         return await self._for_all_dead(ruleset, lambda queue, match: queue.retry(match))
 
     @deed(Scope.OPERATOR)
-    async def purge_matches(self, caller: Caller, *, ruleset: str = "") -> int:
+    async def purge_matches(self, _caller: Caller, *, ruleset: str = "") -> int:
         """Forget all dead matches, of a ladder if named; return how many.
 
         Raises:
             NotFoundError: there is no such ladder.
         """
-        del caller
         return await self._for_all_dead(ruleset, lambda queue, match: queue.purge(match))
 
     async def _for_all_dead(
@@ -199,9 +193,8 @@ class Operations:
         return done
 
     @deed(Scope.OPERATOR)
-    async def get_queue(self, caller: Caller) -> QueueReport:
+    async def get_queue(self, _caller: Caller) -> QueueReport:
         """Return what waits, and how full the archive is."""
-        del caller
         settings, archive = self._backend.settings, self._backend.archive
         limits = {"replays": settings.replay_bytes, "logs": settings.log_bytes}
         usage = await asyncio.to_thread(archive.usage)
@@ -231,9 +224,8 @@ class Operations:
         )
 
     @deed(Scope.OPERATOR)
-    async def list_workers(self, caller: Caller) -> list[Announcement]:
+    async def list_workers(self, _caller: Caller) -> list[Announcement]:
         """Return the processes that are alive, by name."""
-        del caller
         return await Workers(self._backend.redis).alive()
 
 

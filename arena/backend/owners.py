@@ -54,19 +54,17 @@ class Owners:
         return Identity(caller.token, limits.most, used)
 
     @deed(Scope.ADMIN)
-    async def create_owner(self, caller: Caller, name: str) -> bool:
+    async def create_owner(self, _caller: Caller, name: str) -> bool:
         """Register an owner; return whether the name was not known.
 
         Raises:
             InputError: no name of an owner.
         """
-        del caller
         return await self._backend.registry.add_owner(name)
 
     @deed(Scope.ADMIN)
-    async def list_owners(self, caller: Caller, page: PageRequest) -> Page[str]:
+    async def list_owners(self, _caller: Caller, page: PageRequest) -> Page[str]:
         """Return the owners by name."""
-        del caller
         return page.cut_by_name(await self._backend.registry.owners(), str, of=("owners",))
 
     @deed()

@@ -44,12 +44,11 @@ class Tournaments:
 
     @deed(Scope.OPERATOR)
     async def plan(
-        self, caller: Caller, rules: RulesRequest, *, entrants: int, slots: int | None = None
+        self, _caller: Caller, rules: RulesRequest, *, entrants: int, slots: int | None = None
     ) -> tuple[Forecast, Measurements]:
         """Return what a tournament would take, and what that is based on.
 
         Args:
-            caller: an operator.
             rules: what would be played.
             entrants: how many would play.
             slots: tables that are played at once; None for those of the present workers.
@@ -57,7 +56,6 @@ class Tournaments:
         Raises:
             InputError: it cannot be played.
         """
-        del caller
         if not 2 <= entrants <= MOST_ENTRANTS:
             raise InputError(f"entrant_count is 2 to {MOST_ENTRANTS}, not {entrants}")
         if slots is not None and slots < 1:
@@ -78,7 +76,7 @@ class Tournaments:
     @deed(Scope.OPERATOR)
     async def create(  # noqa: PLR0913 -- all that a tournament begins with
         self,
-        caller: Caller,
+        _caller: Caller,
         name: str,
         rules: RulesRequest,
         entries: Sequence[str] = (),
@@ -91,7 +89,6 @@ class Tournaments:
         """Create a tournament and enter bots; perhaps start it, and then all in one step.
 
         Args:
-            caller: an operator.
             name: what it is called.
             rules: what is played.
             entries: bots and versions.
@@ -107,7 +104,6 @@ class Tournaments:
             InputError: no possible name or rules, no such bot, or one that cannot play.
             PreconditionError: there is a tournament of this name, or more enter than may.
         """
-        del caller
         settled = await shared.settled_rules(self._backend, rules, lot=name)
         wanted = await shared.with_everybody(
             self._backend, entries, settled.ruleset, everybody=everybody
@@ -134,21 +130,20 @@ class Tournaments:
         return await shared.view(self._backend, record), left_out
 
     @deed(Scope.OPERATOR)
-    async def open(self, caller: Caller, competition: str) -> CompetitionView:
+    async def open(self, _caller: Caller, competition: str) -> CompetitionView:
         """Let owners enter their own bots.
 
         Raises:
             NotFoundError: there is no such tournament.
             PreconditionError: it has started.
         """
-        del caller
         record = await shared.get(self._backend, competition)
         await self._competitions.open(record.id)
         return await shared.view(self._backend, await self._competitions.get(record.id))
 
     @deed(Scope.OPERATOR)
     async def start(
-        self, caller: Caller, competition: str
+        self, _caller: Caller, competition: str
     ) -> tuple[CompetitionView, dict[str, str]]:
         """Start a tournament: entrants and versions are settled from now on.
 
@@ -160,7 +155,6 @@ class Tournaments:
             PreconditionError: it has started.
             InputError: its format cannot be played by those who have entered.
         """
-        del caller
         record = await shared.get(self._backend, competition)
         started, frozen = await competition_entry.start(self._backend, record.id)
         return await shared.view(self._backend, started), frozen.left_out

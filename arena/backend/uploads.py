@@ -104,7 +104,7 @@ class Uploads:
         return (await self._receive_and_store(pieces, store))[0]
 
     @deed(Scope.ADMIN)
-    async def add_bot(self, caller: Caller, pieces: AsyncIterator[Piece]) -> tuple[Added, int]:
+    async def add_bot(self, _caller: Caller, pieces: AsyncIterator[Piece]) -> tuple[Added, int]:
         """Add an uploaded archive as the active version of its bot, trusted, on its ladders.
 
         Returns:
@@ -113,7 +113,6 @@ class Uploads:
         Raises:
             InputError, PreconditionError, TimeoutError: as `submit_version`.
         """
-        del caller
 
         async def store(file: BinaryIO, header: Header) -> tuple[Added, int]:
             owner = header.owner or HOUSE

@@ -159,6 +159,20 @@ async def upload(calls: Calls, messages: Iterable[bots_pb2.SubmitVersionRequest]
     return await calls.SubmitVersion(stream())
 
 
+async def add(calls: Calls, archive: bytes, *, owner: str = "") -> bots_pb2.AddBotResponse:
+    """Upload an archive as a bot that plays at once."""
+    header, *chunks = pieces(archive)
+
+    async def stream() -> AsyncIterator[bots_pb2.AddBotRequest]:
+        upload = bots_pb2.AddBotHeader(upload=header.header, owner=owner)
+        yield bots_pb2.AddBotRequest(header=upload)
+        for each in chunks:
+            yield bots_pb2.AddBotRequest(chunk=each.chunk)
+
+    answer: bots_pb2.AddBotResponse = await calls.AddBot(stream())
+    return answer
+
+
 def request_id() -> str:
     """Return an id that no other request has."""
     return secrets.token_hex(8)
