@@ -23,7 +23,6 @@ from arena.errors import InputError, NotFoundError, PreconditionError
 from arena.version_id import VersionId, bot_of
 from referee.bot_folder import BotFolder, load_bot_folder
 
-BOT_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 OWNER_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
 _BOTS, _VERSIONS, _OWNERS = map(arena_key, ("bots", "versions", "owners"))
 _RUNTIMES: Final = {"python": "python", "python3": "python", "node": "node"}
@@ -187,8 +186,6 @@ class Registry:
             PreconditionError: the bot is another owner's, or suspended.
         """
         facts = await asyncio.to_thread(load_bot_folder, folder)
-        if not BOT_NAME.fullmatch(facts.name):
-            raise InputError(f"{facts.name!r} is no bot's name; possible: {BOT_NAME.pattern}")
         if not await self._redis.hexists(_OWNERS, owner):
             raise NotFoundError(f"there is no owner {owner}; an operator adds one with a token")
         digest = await asyncio.to_thread(self._archive.put_bot, folder)
@@ -196,16 +193,22 @@ class Registry:
         version = version_record(facts, digest=digest, created=now)
         arguments = (facts.name, owner, digest, json.dumps(facts.rulesets), int(house))
         reply: Any = await self._scripts.run("add_version", *arguments, version, now)
+        return await self.added(facts.name, reply)
+
+    async def added(self, name: str, reply: Iterable[bytes]) -> Added:
+        """Return what came of a script that adds a version, from its reply.
+
+        Raises:
+            PreconditionError: the bot is another owner's, or suspended.
+        """
         answer, *rest = _texts(reply)
         if answer == "taken":
             raise PreconditionError(
-                f"the bot {facts.name} belongs to {rest[0]}; choose another name in bot.toml"
+                f"the bot {name} belongs to {rest[0]}; choose another name in bot.toml"
             )
         if answer == "suspended":
-            raise PreconditionError(f"the bot {facts.name} is suspended; ask an operator")
-        return Added(
-            await self.bot(facts.name), await self.version(rest[0]), is_new=answer == "added"
-        )
+            raise PreconditionError(f"the bot {name} is suspended; ask an operator")
+        return Added(await self.bot(name), await self.version(rest[0]), is_new=answer == "added")
 
     async def bot(self, name: str) -> Bot:
         """Return a bot.

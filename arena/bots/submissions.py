@@ -11,7 +11,6 @@ from redis.asyncio import Redis
 
 from arena.archive.archive import Archive
 from arena.bots.registry import (
-    BOT_NAME,
     Added,
     Registry,
     VersionState,
@@ -70,7 +69,7 @@ class Submissions:
 
         Raises:
             UploadRefusedError: the archive cannot be unpacked, or holds no bot; one sentence.
-            InputError: its name or rulesets are not possible.
+            InputError: it names too many rulesets.
             NotFoundError: the owner is unknown.
             PreconditionError: the bot is another owner's, or suspended by an operator.
         """
@@ -116,8 +115,6 @@ class Submissions:
             # The author knows nothing of the folder that it was unpacked into.
             said = str(error).replace(f"{folder}/", "").replace(f"{folder}", "the archive")
             raise UploadRefusedError(said) from error
-        if not BOT_NAME.fullmatch(facts.name):
-            raise InputError(f"{facts.name!r} is no bot's name; possible: {BOT_NAME.pattern}")
         if len(facts.rulesets) > MOST_RULESETS:
             raise InputError(
                 f"bot.toml names {len(facts.rulesets)} rulesets; {MOST_RULESETS} is the most"
@@ -130,18 +127,11 @@ class Submissions:
         reply: Any = await self._scripts.run(
             "submit", facts.name, owner, digest, int(house), version, now
         )
-        answer, *rest = [each.decode() for each in reply]
-        if answer == "taken":
-            raise PreconditionError(
-                f"the bot {facts.name} belongs to {rest[0]}; choose another name in bot.toml"
-            )
-        if answer == "suspended":
-            raise PreconditionError(f"the bot {facts.name} is suspended; ask an operator")
-        bot, stored = await self._registry.bot(facts.name), await self._registry.version(rest[0])
-        if stored.state is VersionState.REJECTED:
+        added = await self._registry.added(facts.name, reply)
+        if added.version.state is VersionState.REJECTED:
             # It was known, and its folder removed when it was rejected.
             await asyncio.to_thread(self._archive.remove_bot, digest)
-        return Added(bot, stored, is_new=answer == "added")
+        return added
 
     async def recheck(self, version_id: str) -> bool:
         """Let a rejected version be tried again, as what it was tried with may have changed.
