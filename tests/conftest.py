@@ -30,7 +30,7 @@ STARTING = (
     "packaging/test_imports.py",
     "packaging/test_light_install.py",
     "packaging/test_makefile.py",
-    "packaging/test_skips.py",
+    "packaging/test_hooks.py",
     "packaging/test_wheel.py",
     "referee/match/test_first_protocol.py",
     "referee/match/test_service_times.py",
