@@ -1,6 +1,5 @@
 """Options and hooks of every test; the fixtures of a package stand in its own folder's conftest."""
 
-import inspect
 import os
 import sys
 from collections.abc import Generator
@@ -30,7 +29,7 @@ STARTING = (
     "packaging/test_imports.py",
     "packaging/test_light_install.py",
     "packaging/test_makefile.py",
-    "packaging/test_skips.py",
+    "packaging/test_hooks.py",
     "packaging/test_wheel.py",
     "referee/match/test_first_protocol.py",
     "referee/match/test_service_times.py",
@@ -47,6 +46,9 @@ STARTING = (
 
 SERVERS = {"shared_server", "embedded_server", "durable_server"}
 """Fixtures that start a server of Redis."""
+
+PURE = {"arena/formats", "arena/ratings", "arena/uploads", "benchmarks", "referee/games"}
+"""Folders whose tests wait for nothing; elsewhere a stalled machine may stop one for seconds."""
 
 STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"}
 """Audit events of a process that starts."""
@@ -72,16 +74,15 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that start processes; `make quick` runs the others.
 
-    A test that starts some, or waits in an event loop, may fail once, because a stalled machine
-    may stop it for seconds; the summary names each that did.
+    Outside `PURE` a test may fail once; the summary names each that did.
     """
     for item in items:
         path = item.path.relative_to(_TESTS)
         starts = any(path.is_relative_to(each) for each in STARTING)
         if starts or SERVERS & {*getattr(item, "fixturenames", ())}:
             item.add_marker(pytest.mark.processes)
-        waits = inspect.iscoroutinefunction(getattr(item, "function", None))
-        if (waits or _may_start(item)) and not item.get_closest_marker("flaky"):
+        pure = path.parent.as_posix() in PURE
+        if not pure and not item.get_closest_marker("flaky"):
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 

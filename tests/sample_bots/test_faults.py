@@ -77,8 +77,8 @@ GROWTH = 64 << 20
 async def play_fault(fault: str, folder: Path) -> MatchResult:
     """Play a short match of a faulty bot against an honest one, both in copies below a folder.
 
-    It ends within its limits, and the referee's own process, this one, stays about as large as it
-    was.
+    It waits for the whole of each limit that its fault runs into and not much longer, and the
+    referee's own process, this one, stays about as large as it was.
     """
     honest = Path(shutil.copytree(SAMPLE_BOTS / "first_legal", folder / "honest"))
     begun = time.monotonic()
@@ -96,6 +96,7 @@ async def play_fault(fault: str, folder: Path) -> MatchResult:
             stall=20.0 if fault == "late" else STALL,
             goodbye=GOODBYE if fault == "ignore-sigterm" else 10.0,
         )
+    assert SPENT.get(fault, 0.0) < time.monotonic() - begun
     assert time.monotonic() - begun < SPENT.get(fault, 0.0) + GRACE + SLACK
     assert memory.growth < GROWTH
     return result
@@ -144,14 +145,6 @@ def test_the_watch_sees_memory_that_is_given_back() -> None:
         del passing
     assert len(kept) == 2 * GROWTH
     assert small.growth < GROWTH < large.growth
-
-
-@pytest.mark.parametrize("fault", ["late", "hang"])
-async def test_limits_are_what_a_match_waits_for(fault: str, tmp_path: Path) -> None:
-    """A fault that makes a match wait makes it wait for the whole of its limit."""
-    begun = time.monotonic()
-    await play_fault(fault, tmp_path)
-    assert time.monotonic() - begun > SPENT[fault]
 
 
 def assert_unharmed(result: MatchResult) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from arena.check import CheckReport, StepState
 from arena.errors import InputError
+from referee.sandbox.output import FREE_BYTES
 from tests.arena.check.making import HONEST, QUICK, acting, bot_folder, checked, faulty
 
 STEPS = [
@@ -87,7 +88,8 @@ async def test_a_bot_that_is_never_ready_fails_its_start(tmp_path: Path) -> None
 
 async def test_a_loud_bot_is_warned(tmp_path: Path) -> None:
     """It plays, but slower."""
-    report = await checked(faulty(tmp_path, "flood-stderr"))
+    flood = f"print('x' * {FREE_BYTES // 20}, file=sys.stderr)\nreturn turn.legal_actions[0]"
+    report = await checked(bot_folder(tmp_path, acting(flood, before="import sys")))
     assert report.passed
     assert states(report)["output"] is StepState.WARN
 
