@@ -1,10 +1,17 @@
-"""Files that hold a secret: only their user can read them."""
+"""Write private files, and name those that an arena leaves in its data folder."""
 
 import os
 import secrets
 from pathlib import Path
+from typing import Final
 
 from arena.errors import InputError
+
+ADMIN_FILE: Final = "admin-token"
+"""In the data folder: a token with every scope, for commands on this machine."""
+
+ADDRESS_FILE: Final = "address"
+"""In the data folder while the API runs: its address, then the path of its certificate, if any."""
 
 
 def write_private(path: Path, text: str) -> None:

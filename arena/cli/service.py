@@ -19,8 +19,8 @@ from arena.context import Arena, connected
 from arena.db.connection import connect
 from arena.db.presence import Workers
 from arena.errors import InputError
+from arena.files import ADMIN_FILE
 from arena.metrics import Metrics
-from arena.owners.tokens import ADMIN_FILE
 from arena.processes.lifecycle import PARENT, is_orphan, process_name, run_until_told, set_up_log
 from arena.processes.sandbox import sandbox_of
 from arena.processes.supervisor import running
