@@ -118,8 +118,9 @@ class Gate:
         made = {}
         for method in service.methods:
             name = re.sub(r"(?<!^)([A-Z])", r"_\1", method.name).lower()
-            function = next(getattr(part, name) for part in parts if hasattr(part, name))
-            made[method.name] = self._handler(method, function)
+            function = next((getattr(part, name) for part in parts if hasattr(part, name)), None)
+            if function is not None:
+                made[method.name] = self._handler(method, function)
         return grpc.method_handlers_generic_handler(service.full_name, made)
 
     def _handler(

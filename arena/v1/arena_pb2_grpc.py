@@ -88,6 +88,16 @@ class ArenaServiceStub:
                 request_serializer=arena_dot_v1_dot_bots__pb2.SubmitVersionRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_bots__pb2.SubmitVersionResponse.FromString,
                 _registered_method=True)
+        self.AddBot = channel.stream_unary(
+                '/arena.v1.ArenaService/AddBot',
+                request_serializer=arena_dot_v1_dot_bots__pb2.AddBotRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_bots__pb2.AddBotResponse.FromString,
+                _registered_method=True)
+        self.RecheckVersion = channel.unary_unary(
+                '/arena.v1.ArenaService/RecheckVersion',
+                request_serializer=arena_dot_v1_dot_bots__pb2.RecheckVersionRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_bots__pb2.RecheckVersionResponse.FromString,
+                _registered_method=True)
         self.GetVersion = channel.unary_unary(
                 '/arena.v1.ArenaService/GetVersion',
                 request_serializer=arena_dot_v1_dot_bots__pb2.GetVersionRequest.SerializeToString,
@@ -193,6 +203,16 @@ class ArenaServiceStub:
                 request_serializer=arena_dot_v1_dot_operations__pb2.PurgeMatchRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_operations__pb2.PurgeMatchResponse.FromString,
                 _registered_method=True)
+        self.RetryMatches = channel.unary_unary(
+                '/arena.v1.ArenaService/RetryMatches',
+                request_serializer=arena_dot_v1_dot_operations__pb2.RetryMatchesRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operations__pb2.RetryMatchesResponse.FromString,
+                _registered_method=True)
+        self.PurgeMatches = channel.unary_unary(
+                '/arena.v1.ArenaService/PurgeMatches',
+                request_serializer=arena_dot_v1_dot_operations__pb2.PurgeMatchesRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operations__pb2.PurgeMatchesResponse.FromString,
+                _registered_method=True)
         self.GetQueue = channel.unary_unary(
                 '/arena.v1.ArenaService/GetQueue',
                 request_serializer=arena_dot_v1_dot_operations__pb2.GetQueueRequest.SerializeToString,
@@ -278,6 +298,22 @@ class ArenaServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AddBot(self, request_iterator, context):
+        """Adds a folder as the active version of a bot of the arena's own, untried; for admins.
+
+        Its code may run outside the sandbox. The messages follow each other as in SubmitVersion.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RecheckVersion(self, request, context):
+        """Lets a rejected version be tried again; for operators.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetVersion(self, request, context):
         """Returns a version of the caller's with the steps that it has gone through.
         """
@@ -356,7 +392,7 @@ class ArenaServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CancelMatch(self, request, context):
-        """Cancels a match that the caller asked for and that has not ended.
+        """Cancels a match that has not ended: one that the caller asked for, or any for operators.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -425,6 +461,20 @@ class ArenaServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RetryMatches(self, request, context):
+        """Queues all dead matches again, of one ladder or of all; for operators.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PurgeMatches(self, request, context):
+        """Forgets all dead matches, of one ladder or of all; for operators.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetQueue(self, request, context):
         """Tells how many matches stand where, and how full the archive is; for operators.
         """
@@ -486,6 +536,16 @@ def add_ArenaServiceServicer_to_server(servicer, server):
                     servicer.SubmitVersion,
                     request_deserializer=arena_dot_v1_dot_bots__pb2.SubmitVersionRequest.FromString,
                     response_serializer=arena_dot_v1_dot_bots__pb2.SubmitVersionResponse.SerializeToString,
+            ),
+            'AddBot': grpc.stream_unary_rpc_method_handler(
+                    servicer.AddBot,
+                    request_deserializer=arena_dot_v1_dot_bots__pb2.AddBotRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_bots__pb2.AddBotResponse.SerializeToString,
+            ),
+            'RecheckVersion': grpc.unary_unary_rpc_method_handler(
+                    servicer.RecheckVersion,
+                    request_deserializer=arena_dot_v1_dot_bots__pb2.RecheckVersionRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_bots__pb2.RecheckVersionResponse.SerializeToString,
             ),
             'GetVersion': grpc.unary_unary_rpc_method_handler(
                     servicer.GetVersion,
@@ -591,6 +651,16 @@ def add_ArenaServiceServicer_to_server(servicer, server):
                     servicer.PurgeMatch,
                     request_deserializer=arena_dot_v1_dot_operations__pb2.PurgeMatchRequest.FromString,
                     response_serializer=arena_dot_v1_dot_operations__pb2.PurgeMatchResponse.SerializeToString,
+            ),
+            'RetryMatches': grpc.unary_unary_rpc_method_handler(
+                    servicer.RetryMatches,
+                    request_deserializer=arena_dot_v1_dot_operations__pb2.RetryMatchesRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operations__pb2.RetryMatchesResponse.SerializeToString,
+            ),
+            'PurgeMatches': grpc.unary_unary_rpc_method_handler(
+                    servicer.PurgeMatches,
+                    request_deserializer=arena_dot_v1_dot_operations__pb2.PurgeMatchesRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operations__pb2.PurgeMatchesResponse.SerializeToString,
             ),
             'GetQueue': grpc.unary_unary_rpc_method_handler(
                     servicer.GetQueue,
@@ -851,6 +921,60 @@ class ArenaService:
             '/arena.v1.ArenaService/SubmitVersion',
             arena_dot_v1_dot_bots__pb2.SubmitVersionRequest.SerializeToString,
             arena_dot_v1_dot_bots__pb2.SubmitVersionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AddBot(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/arena.v1.ArenaService/AddBot',
+            arena_dot_v1_dot_bots__pb2.AddBotRequest.SerializeToString,
+            arena_dot_v1_dot_bots__pb2.AddBotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RecheckVersion(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.ArenaService/RecheckVersion',
+            arena_dot_v1_dot_bots__pb2.RecheckVersionRequest.SerializeToString,
+            arena_dot_v1_dot_bots__pb2.RecheckVersionResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -1418,6 +1542,60 @@ class ArenaService:
             '/arena.v1.ArenaService/PurgeMatch',
             arena_dot_v1_dot_operations__pb2.PurgeMatchRequest.SerializeToString,
             arena_dot_v1_dot_operations__pb2.PurgeMatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RetryMatches(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.ArenaService/RetryMatches',
+            arena_dot_v1_dot_operations__pb2.RetryMatchesRequest.SerializeToString,
+            arena_dot_v1_dot_operations__pb2.RetryMatchesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PurgeMatches(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.ArenaService/PurgeMatches',
+            arena_dot_v1_dot_operations__pb2.PurgeMatchesRequest.SerializeToString,
+            arena_dot_v1_dot_operations__pb2.PurgeMatchesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -63,6 +63,13 @@ class ArenaServiceStub:
 
     The first message is the header, each further one a chunk.
     """
+    AddBot: _grpc.StreamUnaryMultiCallable[_bots_pb2.AddBotRequest, _bots_pb2.AddBotResponse]
+    """Adds a folder as the active version of a bot of the arena's own, untried; for admins.
+
+    Its code may run outside the sandbox. The messages follow each other as in SubmitVersion.
+    """
+    RecheckVersion: _grpc.UnaryUnaryMultiCallable[_bots_pb2.RecheckVersionRequest, _bots_pb2.RecheckVersionResponse]
+    """Lets a rejected version be tried again; for operators."""
     GetVersion: _grpc.UnaryUnaryMultiCallable[_bots_pb2.GetVersionRequest, _bots_pb2.GetVersionResponse]
     """Returns a version of the caller's with the steps that it has gone through."""
     WatchVersion: _grpc.UnaryStreamMultiCallable[_bots_pb2.WatchVersionRequest, _bots_pb2.WatchVersionResponse]
@@ -86,7 +93,7 @@ class ArenaServiceStub:
     RequestMatch: _grpc.UnaryUnaryMultiCallable[_matches_pb2.RequestMatchRequest, _matches_pb2.RequestMatchResponse]
     """Asks for an unrated match between bots, one of them the caller's."""
     CancelMatch: _grpc.UnaryUnaryMultiCallable[_matches_pb2.CancelMatchRequest, _matches_pb2.CancelMatchResponse]
-    """Cancels a match that the caller asked for and that has not ended."""
+    """Cancels a match that has not ended: one that the caller asked for, or any for operators."""
     ListMatches: _grpc.UnaryUnaryMultiCallable[_matches_pb2.ListMatchesRequest, _matches_pb2.ListMatchesResponse]
     """Lists matches that have ended, the newest first."""
     GetMatch: _grpc.UnaryUnaryMultiCallable[_matches_pb2.GetMatchRequest, _matches_pb2.GetMatchResponse]
@@ -105,6 +112,10 @@ class ArenaServiceStub:
     """Queues a dead match again, its attempts and voids forgotten; for operators."""
     PurgeMatch: _grpc.UnaryUnaryMultiCallable[_operations_pb2.PurgeMatchRequest, _operations_pb2.PurgeMatchResponse]
     """Forgets a dead match; for operators."""
+    RetryMatches: _grpc.UnaryUnaryMultiCallable[_operations_pb2.RetryMatchesRequest, _operations_pb2.RetryMatchesResponse]
+    """Queues all dead matches again, of one ladder or of all; for operators."""
+    PurgeMatches: _grpc.UnaryUnaryMultiCallable[_operations_pb2.PurgeMatchesRequest, _operations_pb2.PurgeMatchesResponse]
+    """Forgets all dead matches, of one ladder or of all; for operators."""
     GetQueue: _grpc.UnaryUnaryMultiCallable[_operations_pb2.GetQueueRequest, _operations_pb2.GetQueueResponse]
     """Tells how many matches stand where, and how full the archive is; for operators."""
     ListWorkers: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListWorkersRequest, _operations_pb2.ListWorkersResponse]
@@ -141,6 +152,13 @@ class ArenaServiceAsyncStub(ArenaServiceStub):
 
     The first message is the header, each further one a chunk.
     """
+    AddBot: _aio.StreamUnaryMultiCallable[_bots_pb2.AddBotRequest, _bots_pb2.AddBotResponse]  # type: ignore[assignment]
+    """Adds a folder as the active version of a bot of the arena's own, untried; for admins.
+
+    Its code may run outside the sandbox. The messages follow each other as in SubmitVersion.
+    """
+    RecheckVersion: _aio.UnaryUnaryMultiCallable[_bots_pb2.RecheckVersionRequest, _bots_pb2.RecheckVersionResponse]  # type: ignore[assignment]
+    """Lets a rejected version be tried again; for operators."""
     GetVersion: _aio.UnaryUnaryMultiCallable[_bots_pb2.GetVersionRequest, _bots_pb2.GetVersionResponse]  # type: ignore[assignment]
     """Returns a version of the caller's with the steps that it has gone through."""
     WatchVersion: _aio.UnaryStreamMultiCallable[_bots_pb2.WatchVersionRequest, _bots_pb2.WatchVersionResponse]  # type: ignore[assignment]
@@ -164,7 +182,7 @@ class ArenaServiceAsyncStub(ArenaServiceStub):
     RequestMatch: _aio.UnaryUnaryMultiCallable[_matches_pb2.RequestMatchRequest, _matches_pb2.RequestMatchResponse]  # type: ignore[assignment]
     """Asks for an unrated match between bots, one of them the caller's."""
     CancelMatch: _aio.UnaryUnaryMultiCallable[_matches_pb2.CancelMatchRequest, _matches_pb2.CancelMatchResponse]  # type: ignore[assignment]
-    """Cancels a match that the caller asked for and that has not ended."""
+    """Cancels a match that has not ended: one that the caller asked for, or any for operators."""
     ListMatches: _aio.UnaryUnaryMultiCallable[_matches_pb2.ListMatchesRequest, _matches_pb2.ListMatchesResponse]  # type: ignore[assignment]
     """Lists matches that have ended, the newest first."""
     GetMatch: _aio.UnaryUnaryMultiCallable[_matches_pb2.GetMatchRequest, _matches_pb2.GetMatchResponse]  # type: ignore[assignment]
@@ -183,6 +201,10 @@ class ArenaServiceAsyncStub(ArenaServiceStub):
     """Queues a dead match again, its attempts and voids forgotten; for operators."""
     PurgeMatch: _aio.UnaryUnaryMultiCallable[_operations_pb2.PurgeMatchRequest, _operations_pb2.PurgeMatchResponse]  # type: ignore[assignment]
     """Forgets a dead match; for operators."""
+    RetryMatches: _aio.UnaryUnaryMultiCallable[_operations_pb2.RetryMatchesRequest, _operations_pb2.RetryMatchesResponse]  # type: ignore[assignment]
+    """Queues all dead matches again, of one ladder or of all; for operators."""
+    PurgeMatches: _aio.UnaryUnaryMultiCallable[_operations_pb2.PurgeMatchesRequest, _operations_pb2.PurgeMatchesResponse]  # type: ignore[assignment]
+    """Forgets all dead matches, of one ladder or of all; for operators."""
     GetQueue: _aio.UnaryUnaryMultiCallable[_operations_pb2.GetQueueRequest, _operations_pb2.GetQueueResponse]  # type: ignore[assignment]
     """Tells how many matches stand where, and how full the archive is; for operators."""
     ListWorkers: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListWorkersRequest, _operations_pb2.ListWorkersResponse]  # type: ignore[assignment]
@@ -270,6 +292,25 @@ class ArenaServiceServicer(metaclass=_abc_1.ABCMeta):
 
         The first message is the header, each further one a chunk.
         """
+
+    @_abc_1.abstractmethod
+    def AddBot(
+        self,
+        request_iterator: _MaybeAsyncIterator[_bots_pb2.AddBotRequest],
+        context: _ServicerContext,
+    ) -> _typing.Union[_bots_pb2.AddBotResponse, _abc.Awaitable[_bots_pb2.AddBotResponse]]:
+        """Adds a folder as the active version of a bot of the arena's own, untried; for admins.
+
+        Its code may run outside the sandbox. The messages follow each other as in SubmitVersion.
+        """
+
+    @_abc_1.abstractmethod
+    def RecheckVersion(
+        self,
+        request: _bots_pb2.RecheckVersionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_bots_pb2.RecheckVersionResponse, _abc.Awaitable[_bots_pb2.RecheckVersionResponse]]:
+        """Lets a rejected version be tried again; for operators."""
 
     @_abc_1.abstractmethod
     def GetVersion(
@@ -365,7 +406,7 @@ class ArenaServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _matches_pb2.CancelMatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_matches_pb2.CancelMatchResponse, _abc.Awaitable[_matches_pb2.CancelMatchResponse]]:
-        """Cancels a match that the caller asked for and that has not ended."""
+        """Cancels a match that has not ended: one that the caller asked for, or any for operators."""
 
     @_abc_1.abstractmethod
     def ListMatches(
@@ -438,6 +479,22 @@ class ArenaServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.PurgeMatchResponse, _abc.Awaitable[_operations_pb2.PurgeMatchResponse]]:
         """Forgets a dead match; for operators."""
+
+    @_abc_1.abstractmethod
+    def RetryMatches(
+        self,
+        request: _operations_pb2.RetryMatchesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.RetryMatchesResponse, _abc.Awaitable[_operations_pb2.RetryMatchesResponse]]:
+        """Queues all dead matches again, of one ladder or of all; for operators."""
+
+    @_abc_1.abstractmethod
+    def PurgeMatches(
+        self,
+        request: _operations_pb2.PurgeMatchesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.PurgeMatchesResponse, _abc.Awaitable[_operations_pb2.PurgeMatchesResponse]]:
+        """Forgets all dead matches, of one ladder or of all; for operators."""
 
     @_abc_1.abstractmethod
     def GetQueue(

@@ -112,6 +112,7 @@ class Bot(_message.Message):
     HOUSE_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    REJECTED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Its name, unique in the arena."""
     owner: _builtins.str
@@ -126,6 +127,8 @@ class Bot(_message.Message):
     """Whether it is the arena's own."""
     reason: _builtins.str
     """One sentence, why it is suspended; for its owner and operators."""
+    rejected: _builtins.bool
+    """Whether it is pending and all of its versions have been rejected."""
     @_builtins.property
     def rulesets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The ladders it plays on, canonical texts."""
@@ -146,10 +149,11 @@ class Bot(_message.Message):
         house: _builtins.bool = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
         reason: _builtins.str = ...,
+        rejected: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["active_version", b"active_version", "create_time", b"create_time", "house", b"house", "name", b"name", "owner", b"owner", "reason", b"reason", "rulesets", b"rulesets", "state", b"state", "version_count", b"version_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["active_version", b"active_version", "create_time", b"create_time", "house", b"house", "name", b"name", "owner", b"owner", "reason", b"reason", "rejected", b"rejected", "rulesets", b"rulesets", "state", b"state", "version_count", b"version_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -348,6 +352,154 @@ class SubmitVersionResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SubmitVersionResponse: _TypeAlias = SubmitVersionResponse  # noqa: Y015
+
+@_typing.final
+class AddBotRequest(_message.Message):
+    """A piece of a folder that is added."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEADER_FIELD_NUMBER: _builtins.int
+    CHUNK_FIELD_NUMBER: _builtins.int
+    chunk: _builtins.bytes
+    """The next bytes of the archive, at most 64 KiB."""
+    @_builtins.property
+    def header(self) -> Global___AddBotHeader:
+        """What follows."""
+
+    def __init__(
+        self,
+        *,
+        header: Global___AddBotHeader | None = ...,
+        chunk: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "content", b"content", "header", b"header"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "content", b"content", "header", b"header"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_content: _TypeAlias = _typing.Literal["header", "chunk"]  # noqa: Y015
+    _WhichOneofArgType_content: _TypeAlias = _typing.Literal["content", b"content"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_content) -> _WhichOneofReturnType_content | None: ...
+
+Global___AddBotRequest: _TypeAlias = AddBotRequest  # noqa: Y015
+
+@_typing.final
+class AddBotHeader(_message.Message):
+    """What an added folder is, and whose."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    UPLOAD_FIELD_NUMBER: _builtins.int
+    OWNER_FIELD_NUMBER: _builtins.int
+    owner: _builtins.str
+    """Whose bot it is, registered when it is new; empty for `house`, whose bots meet each other."""
+    @_builtins.property
+    def upload(self) -> Global___UploadHeader:
+        """The archive, a tar.gz."""
+
+    def __init__(
+        self,
+        *,
+        upload: Global___UploadHeader | None = ...,
+        owner: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["upload", b"upload"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["owner", b"owner", "upload", b"upload"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AddBotHeader: _TypeAlias = AddBotHeader  # noqa: Y015
+
+@_typing.final
+class AddBotResponse(_message.Message):
+    """What came of an added folder."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    IS_NEW_FIELD_NUMBER: _builtins.int
+    CANCELLED_MATCHES_FIELD_NUMBER: _builtins.int
+    is_new: _builtins.bool
+    """Whether the content was not known before."""
+    cancelled_matches: _builtins.int
+    """Matches that were cancelled on ladders that the bot no longer plays on."""
+    @_builtins.property
+    def bot(self) -> Global___Bot:
+        """The bot, active."""
+
+    @_builtins.property
+    def version(self) -> Global___Version:
+        """The version, accepted."""
+
+    def __init__(
+        self,
+        *,
+        bot: Global___Bot | None = ...,
+        version: Global___Version | None = ...,
+        is_new: _builtins.bool = ...,
+        cancelled_matches: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "version", b"version"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "cancelled_matches", b"cancelled_matches", "is_new", b"is_new", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AddBotResponse: _TypeAlias = AddBotResponse  # noqa: Y015
+
+@_typing.final
+class RecheckVersionRequest(_message.Message):
+    """Lets a rejected version be tried again."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    version: _builtins.str
+    """For example `greedy@3`."""
+    def __init__(
+        self,
+        *,
+        version: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RecheckVersionRequest: _TypeAlias = RecheckVersionRequest  # noqa: Y015
+
+@_typing.final
+class RecheckVersionResponse(_message.Message):
+    """The version as it is now."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    WAITS_FIELD_NUMBER: _builtins.int
+    waits: _builtins.bool
+    """Whether it waits to be tried; otherwise its files are not kept any more, and it is tried once
+    the same folder is submitted again.
+    """
+    @_builtins.property
+    def version(self) -> Global___Version:
+        """The version."""
+
+    def __init__(
+        self,
+        *,
+        version: Global___Version | None = ...,
+        waits: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["version", b"version"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["version", b"version", "waits", b"waits"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RecheckVersionResponse: _TypeAlias = RecheckVersionResponse  # noqa: Y015
 
 @_typing.final
 class GetVersionRequest(_message.Message):

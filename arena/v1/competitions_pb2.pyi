@@ -3,6 +3,7 @@
 isort:skip_file
 Tournaments, leagues and their seasons."""
 
+from arena.v1 import operations_pb2 as _operations_pb2
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import duration_pb2 as _duration_pb2
@@ -464,6 +465,8 @@ class CompetitionMatch(_message.Message):
     SCORES_FIELD_NUMBER: _builtins.int
     WALKOVER_FIELD_NUMBER: _builtins.int
     ANNULLED_FIELD_NUMBER: _builtins.int
+    PLANNED_ID_FIELD_NUMBER: _builtins.int
+    POINTS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Its id, as the matches' calls know it; another one after an annulment, `t-cup.r2.t5.a2`."""
     round: _builtins.int
@@ -476,6 +479,8 @@ class CompetitionMatch(_message.Message):
     """Whether it has a result."""
     walkover: _builtins.bool
     """Whether it was decided without being played."""
+    planned_id: _builtins.str
+    """Its id in the plan, which stays the same when it is played again: `t-cup.r2.t5`."""
     @_builtins.property
     def versions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Versions in seat order of the first rotation."""
@@ -487,6 +492,10 @@ class CompetitionMatch(_message.Message):
     @_builtins.property
     def annulled(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The ids under which it was played before and annulled, the first first."""
+
+    @_builtins.property
+    def points(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """By entrant, once it has a result: match points, see `StandingsRow.points`."""
 
     def __init__(
         self,
@@ -500,10 +509,12 @@ class CompetitionMatch(_message.Message):
         scores: _abc.Iterable[_builtins.float] | None = ...,
         walkover: _builtins.bool = ...,
         annulled: _abc.Iterable[_builtins.str] | None = ...,
+        planned_id: _builtins.str = ...,
+        points: _abc.Iterable[_builtins.float] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["annulled", b"annulled", "boards", b"boards", "ended", b"ended", "id", b"id", "round", b"round", "scores", b"scores", "table", b"table", "versions", b"versions", "walkover", b"walkover"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["annulled", b"annulled", "boards", b"boards", "ended", b"ended", "id", b"id", "planned_id", b"planned_id", "points", b"points", "round", b"round", "scores", b"scores", "table", b"table", "versions", b"versions", "walkover", b"walkover"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -619,6 +630,8 @@ class League(_message.Message):
     NEXT_TIME_FIELD_NUMBER: _builtins.int
     NOTE_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
+    CALLED_FIELD_NUMBER: _builtins.int
+    WANTED_COUNT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """`l-main`."""
     state: Global___CompetitionState.ValueType
@@ -637,6 +650,10 @@ class League(_message.Message):
     """How many go up, and how many down, between divisions."""
     note: _builtins.str
     """Why the season that was due last did not begin; empty when it did."""
+    called: _builtins.bool
+    """Whether an operator has called the next season, which then begins as soon as it can."""
+    wanted_count: _builtins.int
+    """How many bots the next season waits for, when it is called or the seasons follow at once."""
     @_builtins.property
     def rules(self) -> Global___CompetitionRules:
         """Of its matches."""
@@ -663,14 +680,80 @@ class League(_message.Message):
         next_time: _timestamp_pb2.Timestamp | None = ...,
         note: _builtins.str = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
+        called: _builtins.bool = ...,
+        wanted_count: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "next_time", b"next_time", "rules", b"rules"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "division_size", b"division_size", "id", b"id", "moves", b"moves", "next_time", b"next_time", "note", b"note", "rules", b"rules", "schedule", b"schedule", "season", b"season", "season_limit", b"season_limit", "state", b"state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["called", b"called", "create_time", b"create_time", "division_size", b"division_size", "id", b"id", "moves", b"moves", "next_time", b"next_time", "note", b"note", "rules", b"rules", "schedule", b"schedule", "season", b"season", "season_limit", b"season_limit", "state", b"state", "wanted_count", b"wanted_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___League: _TypeAlias = League  # noqa: Y015
+
+@_typing.final
+class Season(_message.Message):
+    """How a season of a league stands, or ended."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NUMBER_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
+    DIVISIONS_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """`l-main.s3`."""
+    number: _builtins.int
+    """From 1."""
+    state: Global___CompetitionState.ValueType
+    """How far it is."""
+    note: _builtins.str
+    """As `Competition.note`."""
+    @_builtins.property
+    def divisions(self) -> _containers.RepeatedCompositeFieldContainer[Global___Ranking]:
+        """The final ranking of each division, the highest first; empty until it has ended."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        number: _builtins.int = ...,
+        state: Global___CompetitionState.ValueType = ...,
+        note: _builtins.str = ...,
+        divisions: _abc.Iterable[Global___Ranking] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["divisions", b"divisions", "id", b"id", "note", b"note", "number", b"number", "state", b"state"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Season: _TypeAlias = Season  # noqa: Y015
+
+@_typing.final
+class Ranking(_message.Message):
+    """Versions in their order at the end."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSIONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def versions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The best first."""
+
+    def __init__(
+        self,
+        *,
+        versions: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["versions", b"versions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Ranking: _TypeAlias = Ranking  # noqa: Y015
 
 @_typing.final
 class ListCompetitionsRequest(_message.Message):
@@ -758,6 +841,7 @@ class GetCompetitionResponse(_message.Message):
     ENTRIES_FIELD_NUMBER: _builtins.int
     STANDINGS_FIELD_NUMBER: _builtins.int
     ROUNDS_FIELD_NUMBER: _builtins.int
+    DEAD_MATCHES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def competition(self) -> Global___Competition:
         """The competition."""
@@ -774,6 +858,10 @@ class GetCompetitionResponse(_message.Message):
     def rounds(self) -> _containers.RepeatedCompositeFieldContainer[Global___Round]:
         """Its rounds that have begun, the first first."""
 
+    @_builtins.property
+    def dead_matches(self) -> _containers.RepeatedCompositeFieldContainer[_operations_pb2.DeadMatch]:
+        """Its matches that were given up and wait for an operator; only for operators."""
+
     def __init__(
         self,
         *,
@@ -781,10 +869,11 @@ class GetCompetitionResponse(_message.Message):
         entries: _abc.Iterable[_builtins.str] | None = ...,
         standings: _abc.Iterable[Global___Standings] | None = ...,
         rounds: _abc.Iterable[Global___Round] | None = ...,
+        dead_matches: _abc.Iterable[_operations_pb2.DeadMatch] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["competition", b"competition"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["competition", b"competition", "entries", b"entries", "rounds", b"rounds", "standings", b"standings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["competition", b"competition", "dead_matches", b"dead_matches", "entries", b"entries", "rounds", b"rounds", "standings", b"standings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -914,8 +1003,11 @@ class PlanTournamentRequest(_message.Message):
 
     RULES_FIELD_NUMBER: _builtins.int
     ENTRANT_COUNT_FIELD_NUMBER: _builtins.int
+    SLOTS_FIELD_NUMBER: _builtins.int
     entrant_count: _builtins.int
     """How many would play."""
+    slots: _builtins.int
+    """Tables that are played at once; unset for those of the present workers."""
     @_builtins.property
     def rules(self) -> Global___CompetitionRules:
         """What would be played."""
@@ -925,12 +1017,15 @@ class PlanTournamentRequest(_message.Message):
         *,
         rules: Global___CompetitionRules | None = ...,
         entrant_count: _builtins.int = ...,
+        slots: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["rules", b"rules"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_slots", b"_slots", "rules", b"rules", "slots", b"slots"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["entrant_count", b"entrant_count", "rules", b"rules"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_slots", b"_slots", "entrant_count", b"entrant_count", "rules", b"rules", "slots", b"slots"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__slots: _TypeAlias = _typing.Literal["slots"]  # noqa: Y015
+    _WhichOneofArgType__slots: _TypeAlias = _typing.Literal["_slots", b"_slots"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__slots) -> _WhichOneofReturnType__slots | None: ...
 
 Global___PlanTournamentRequest: _TypeAlias = PlanTournamentRequest  # noqa: Y015
 
@@ -968,10 +1063,19 @@ class CreateTournamentRequest(_message.Message):
     RULES_FIELD_NUMBER: _builtins.int
     ENTRIES_FIELD_NUMBER: _builtins.int
     OPEN_FIELD_NUMBER: _builtins.int
+    EVERYBODY_FIELD_NUMBER: _builtins.int
+    SEED_FIELD_NUMBER: _builtins.int
+    START_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """What it is called: small letters, digits, `-` and `_`."""
     open: _builtins.bool
     """Whether owners may enter their own bots."""
+    everybody: _builtins.bool
+    """Whether every active bot of the ladder enters, behind the entries."""
+    seed: _builtins.str
+    """Text that the seeds of all rounds follow from, a secret; empty for random ones."""
+    start: _builtins.bool
+    """Whether it starts at once; a tournament that cannot start is then not created."""
     @_builtins.property
     def rules(self) -> Global___CompetitionRules:
         """What is played."""
@@ -987,10 +1091,13 @@ class CreateTournamentRequest(_message.Message):
         rules: Global___CompetitionRules | None = ...,
         entries: _abc.Iterable[_builtins.str] | None = ...,
         open: _builtins.bool = ...,
+        everybody: _builtins.bool = ...,
+        seed: _builtins.str = ...,
+        start: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["rules", b"rules"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["entries", b"entries", "name", b"name", "open", b"open", "rules", b"rules"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entries", b"entries", "everybody", b"everybody", "name", b"name", "open", b"open", "rules", b"rules", "seed", b"seed", "start", b"start"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1002,19 +1109,45 @@ class CreateTournamentResponse(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class LeftOutEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     COMPETITION_FIELD_NUMBER: _builtins.int
+    LEFT_OUT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def competition(self) -> Global___Competition:
         """The tournament."""
+
+    @_builtins.property
+    def left_out(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Why some of the entries do not play, by entry, when it started at once."""
 
     def __init__(
         self,
         *,
         competition: Global___Competition | None = ...,
+        left_out: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["competition", b"competition"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["competition", b"competition"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["competition", b"competition", "left_out", b"left_out"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1374,6 +1507,8 @@ class CreateLeagueRequest(_message.Message):
     DIVISION_SIZE_FIELD_NUMBER: _builtins.int
     MOVES_FIELD_NUMBER: _builtins.int
     BOTS_FIELD_NUMBER: _builtins.int
+    EVERYBODY_FIELD_NUMBER: _builtins.int
+    SEED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """What it is called: small letters, digits, `-` and `_`."""
     schedule: _builtins.str
@@ -1384,6 +1519,10 @@ class CreateLeagueRequest(_message.Message):
     """Entrants of a division in the first season; 0 for up to 16."""
     moves: _builtins.int
     """How many go up, and how many down, between divisions."""
+    everybody: _builtins.bool
+    """Whether every active bot of the ladder enters, behind the bots."""
+    seed: _builtins.str
+    """Text that the seeds of all seasons follow from, a secret; empty for random ones."""
     @_builtins.property
     def rules(self) -> Global___CompetitionRules:
         """Of its matches; the format is a round robin."""
@@ -1402,10 +1541,12 @@ class CreateLeagueRequest(_message.Message):
         division_size: _builtins.int = ...,
         moves: _builtins.int = ...,
         bots: _abc.Iterable[_builtins.str] | None = ...,
+        everybody: _builtins.bool = ...,
+        seed: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["rules", b"rules"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "division_size", b"division_size", "moves", b"moves", "name", b"name", "rules", b"rules", "schedule", b"schedule", "season_limit", b"season_limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "division_size", b"division_size", "everybody", b"everybody", "moves", b"moves", "name", b"name", "rules", b"rules", "schedule", b"schedule", "season_limit", b"season_limit", "seed", b"seed"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1506,6 +1647,7 @@ class GetLeagueResponse(_message.Message):
 
     LEAGUE_FIELD_NUMBER: _builtins.int
     BOTS_FIELD_NUMBER: _builtins.int
+    SEASONS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def league(self) -> Global___League:
         """The league."""
@@ -1514,15 +1656,20 @@ class GetLeagueResponse(_message.Message):
     def bots(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The bots that play from the next season on."""
 
+    @_builtins.property
+    def seasons(self) -> _containers.RepeatedCompositeFieldContainer[Global___Season]:
+        """All seasons that have begun, the first first."""
+
     def __init__(
         self,
         *,
         league: Global___League | None = ...,
         bots: _abc.Iterable[_builtins.str] | None = ...,
+        seasons: _abc.Iterable[Global___Season] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["league", b"league"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "league", b"league"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "league", b"league", "seasons", b"seasons"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

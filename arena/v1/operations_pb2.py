@@ -27,7 +27,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x61rena/v1/operations.proto\x12\x08\x61rena.v1\x1a\x16\x61rena/v1/matches.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"2\n\x11\x41nnulMatchRequest\x12\r\n\x05match\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"_\n\x12\x41nnulMatchResponse\x12\x1e\n\x05match\x18\x01 \x01(\x0b\x32\x0f.arena.v1.Match\x12\x10\n\x08\x61nnulled\x18\x02 \x01(\x08\x12\x17\n\x0fplayed_again_as\x18\x03 \x01(\t\"\"\n\x11RetryMatchRequest\x12\r\n\x05match\x18\x01 \x01(\t\"4\n\x12RetryMatchResponse\x12\x1e\n\x05match\x18\x01 \x01(\x0b\x32\x0f.arena.v1.Match\"\"\n\x11PurgeMatchRequest\x12\r\n\x05match\x18\x01 \x01(\t\"\x14\n\x12PurgeMatchResponse\"\x11\n\x0fGetQueueRequest\"\x97\x01\n\x10GetQueueResponse\x12\x1f\n\x06queues\x18\x01 \x03(\x0b\x32\x0f.arena.v1.Queue\x12#\n\x06usages\x18\x02 \x03(\x0b\x32\x13.arena.v1.DiskUsage\x12\"\n\x05\x63\x61\x63he\x18\x03 \x01(\x0b\x32\x13.arena.v1.DiskUsage\x12\x19\n\x11owner_limit_bytes\x18\x04 \x01(\x03\"\xe9\x01\n\x05Queue\x12\x0f\n\x07ruleset\x18\x01 \x01(\t\x12\r\n\x05ready\x18\x02 \x01(\x03\x12\x0f\n\x07\x64\x65layed\x18\x03 \x01(\x03\x12\x0e\n\x06paused\x18\x04 \x01(\x03\x12\x0e\n\x06leased\x18\x05 \x01(\x03\x12\x0c\n\x04\x64\x65\x61\x64\x18\x06 \x01(\x03\x12)\n\x06oldest\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x1d\n\x05\x66lows\x18\x08 \x03(\x0b\x32\x0e.arena.v1.Flow\x12)\n\x0c\x64\x65\x61\x64_matches\x18\t \x03(\x0b\x32\x13.arena.v1.DeadMatch\x12\x0c\n\x04\x64one\x18\n \x01(\x03\"c\n\x04\x46low\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06weight\x18\x02 \x01(\x05\x12\x0e\n\x06paused\x18\x03 \x01(\x08\x12\x0f\n\x07waiting\x18\x04 \x01(\x03\x12\x0e\n\x06leased\x18\x05 \x01(\x03\x12\x0c\n\x04\x64\x65\x61\x64\x18\x06 \x01(\x03\"\x8d\x01\n\tDeadMatch\x12\r\n\x05match\x18\x01 \x01(\t\x12\x10\n\x08versions\x18\x02 \x03(\t\x12\x10\n\x08\x61ttempts\x18\x03 \x01(\x05\x12\r\n\x05voids\x18\x04 \x01(\x05\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12.\n\ndeath_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"Q\n\tDiskUsage\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\r\n\x05\x66iles\x18\x02 \x01(\x03\x12\x12\n\nsize_bytes\x18\x03 \x01(\x03\x12\x13\n\x0blimit_bytes\x18\x04 \x01(\x03\"\x14\n\x12ListWorkersRequest\"8\n\x13ListWorkersResponse\x12!\n\x07workers\x18\x01 \x03(\x0b\x32\x10.arena.v1.Worker\"I\n\x06Worker\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\r\n\x05slots\x18\x03 \x01(\x05\x12\x14\n\x0cmetrics_port\x18\x04 \x01(\x05\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x61rena/v1/operations.proto\x12\x08\x61rena.v1\x1a\x16\x61rena/v1/matches.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"C\n\x11\x41nnulMatchRequest\x12\r\n\x05match\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x0f\n\x07ruleset\x18\x03 \x01(\t\"_\n\x12\x41nnulMatchResponse\x12\x1e\n\x05match\x18\x01 \x01(\x0b\x32\x0f.arena.v1.Match\x12\x10\n\x08\x61nnulled\x18\x02 \x01(\x08\x12\x17\n\x0fplayed_again_as\x18\x03 \x01(\t\"\"\n\x11RetryMatchRequest\x12\r\n\x05match\x18\x01 \x01(\t\"4\n\x12RetryMatchResponse\x12\x1e\n\x05match\x18\x01 \x01(\x0b\x32\x0f.arena.v1.Match\"\"\n\x11PurgeMatchRequest\x12\r\n\x05match\x18\x01 \x01(\t\"\x14\n\x12PurgeMatchResponse\"&\n\x13RetryMatchesRequest\x12\x0f\n\x07ruleset\x18\x01 \x01(\t\"+\n\x14RetryMatchesResponse\x12\x13\n\x0bmatch_count\x18\x01 \x01(\x03\"&\n\x13PurgeMatchesRequest\x12\x0f\n\x07ruleset\x18\x01 \x01(\t\"+\n\x14PurgeMatchesResponse\x12\x13\n\x0bmatch_count\x18\x01 \x01(\x03\"\x11\n\x0fGetQueueRequest\"\x97\x01\n\x10GetQueueResponse\x12\x1f\n\x06queues\x18\x01 \x03(\x0b\x32\x0f.arena.v1.Queue\x12#\n\x06usages\x18\x02 \x03(\x0b\x32\x13.arena.v1.DiskUsage\x12\"\n\x05\x63\x61\x63he\x18\x03 \x01(\x0b\x32\x13.arena.v1.DiskUsage\x12\x19\n\x11owner_limit_bytes\x18\x04 \x01(\x03\"\xe9\x01\n\x05Queue\x12\x0f\n\x07ruleset\x18\x01 \x01(\t\x12\r\n\x05ready\x18\x02 \x01(\x03\x12\x0f\n\x07\x64\x65layed\x18\x03 \x01(\x03\x12\x0e\n\x06paused\x18\x04 \x01(\x03\x12\x0e\n\x06leased\x18\x05 \x01(\x03\x12\x0c\n\x04\x64\x65\x61\x64\x18\x06 \x01(\x03\x12)\n\x06oldest\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x1d\n\x05\x66lows\x18\x08 \x03(\x0b\x32\x0e.arena.v1.Flow\x12)\n\x0c\x64\x65\x61\x64_matches\x18\t \x03(\x0b\x32\x13.arena.v1.DeadMatch\x12\x0c\n\x04\x64one\x18\n \x01(\x03\"c\n\x04\x46low\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06weight\x18\x02 \x01(\x05\x12\x0e\n\x06paused\x18\x03 \x01(\x08\x12\x0f\n\x07waiting\x18\x04 \x01(\x03\x12\x0e\n\x06leased\x18\x05 \x01(\x03\x12\x0c\n\x04\x64\x65\x61\x64\x18\x06 \x01(\x03\"\x8d\x01\n\tDeadMatch\x12\r\n\x05match\x18\x01 \x01(\t\x12\x10\n\x08versions\x18\x02 \x03(\t\x12\x10\n\x08\x61ttempts\x18\x03 \x01(\x05\x12\r\n\x05voids\x18\x04 \x01(\x05\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12.\n\ndeath_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"Q\n\tDiskUsage\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\r\n\x05\x66iles\x18\x02 \x01(\x03\x12\x12\n\nsize_bytes\x18\x03 \x01(\x03\x12\x13\n\x0blimit_bytes\x18\x04 \x01(\x03\"\x14\n\x12ListWorkersRequest\"8\n\x13ListWorkersResponse\x12!\n\x07workers\x18\x01 \x03(\x0b\x32\x10.arena.v1.Worker\"I\n\x06Worker\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\r\n\x05slots\x18\x03 \x01(\x05\x12\x14\n\x0cmetrics_port\x18\x04 \x01(\x05\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,33 +35,41 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'arena.v1.operations_pb2', _
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_ANNULMATCHREQUEST']._serialized_start=128
-  _globals['_ANNULMATCHREQUEST']._serialized_end=178
-  _globals['_ANNULMATCHRESPONSE']._serialized_start=180
-  _globals['_ANNULMATCHRESPONSE']._serialized_end=275
-  _globals['_RETRYMATCHREQUEST']._serialized_start=277
-  _globals['_RETRYMATCHREQUEST']._serialized_end=311
-  _globals['_RETRYMATCHRESPONSE']._serialized_start=313
-  _globals['_RETRYMATCHRESPONSE']._serialized_end=365
-  _globals['_PURGEMATCHREQUEST']._serialized_start=367
-  _globals['_PURGEMATCHREQUEST']._serialized_end=401
-  _globals['_PURGEMATCHRESPONSE']._serialized_start=403
-  _globals['_PURGEMATCHRESPONSE']._serialized_end=423
-  _globals['_GETQUEUEREQUEST']._serialized_start=425
-  _globals['_GETQUEUEREQUEST']._serialized_end=442
-  _globals['_GETQUEUERESPONSE']._serialized_start=445
-  _globals['_GETQUEUERESPONSE']._serialized_end=596
-  _globals['_QUEUE']._serialized_start=599
-  _globals['_QUEUE']._serialized_end=832
-  _globals['_FLOW']._serialized_start=834
-  _globals['_FLOW']._serialized_end=933
-  _globals['_DEADMATCH']._serialized_start=936
-  _globals['_DEADMATCH']._serialized_end=1077
-  _globals['_DISKUSAGE']._serialized_start=1079
-  _globals['_DISKUSAGE']._serialized_end=1160
-  _globals['_LISTWORKERSREQUEST']._serialized_start=1162
-  _globals['_LISTWORKERSREQUEST']._serialized_end=1182
-  _globals['_LISTWORKERSRESPONSE']._serialized_start=1184
-  _globals['_LISTWORKERSRESPONSE']._serialized_end=1240
-  _globals['_WORKER']._serialized_start=1242
-  _globals['_WORKER']._serialized_end=1315
+  _globals['_ANNULMATCHREQUEST']._serialized_end=195
+  _globals['_ANNULMATCHRESPONSE']._serialized_start=197
+  _globals['_ANNULMATCHRESPONSE']._serialized_end=292
+  _globals['_RETRYMATCHREQUEST']._serialized_start=294
+  _globals['_RETRYMATCHREQUEST']._serialized_end=328
+  _globals['_RETRYMATCHRESPONSE']._serialized_start=330
+  _globals['_RETRYMATCHRESPONSE']._serialized_end=382
+  _globals['_PURGEMATCHREQUEST']._serialized_start=384
+  _globals['_PURGEMATCHREQUEST']._serialized_end=418
+  _globals['_PURGEMATCHRESPONSE']._serialized_start=420
+  _globals['_PURGEMATCHRESPONSE']._serialized_end=440
+  _globals['_RETRYMATCHESREQUEST']._serialized_start=442
+  _globals['_RETRYMATCHESREQUEST']._serialized_end=480
+  _globals['_RETRYMATCHESRESPONSE']._serialized_start=482
+  _globals['_RETRYMATCHESRESPONSE']._serialized_end=525
+  _globals['_PURGEMATCHESREQUEST']._serialized_start=527
+  _globals['_PURGEMATCHESREQUEST']._serialized_end=565
+  _globals['_PURGEMATCHESRESPONSE']._serialized_start=567
+  _globals['_PURGEMATCHESRESPONSE']._serialized_end=610
+  _globals['_GETQUEUEREQUEST']._serialized_start=612
+  _globals['_GETQUEUEREQUEST']._serialized_end=629
+  _globals['_GETQUEUERESPONSE']._serialized_start=632
+  _globals['_GETQUEUERESPONSE']._serialized_end=783
+  _globals['_QUEUE']._serialized_start=786
+  _globals['_QUEUE']._serialized_end=1019
+  _globals['_FLOW']._serialized_start=1021
+  _globals['_FLOW']._serialized_end=1120
+  _globals['_DEADMATCH']._serialized_start=1123
+  _globals['_DEADMATCH']._serialized_end=1264
+  _globals['_DISKUSAGE']._serialized_start=1266
+  _globals['_DISKUSAGE']._serialized_end=1347
+  _globals['_LISTWORKERSREQUEST']._serialized_start=1349
+  _globals['_LISTWORKERSREQUEST']._serialized_end=1369
+  _globals['_LISTWORKERSRESPONSE']._serialized_start=1371
+  _globals['_LISTWORKERSRESPONSE']._serialized_end=1427
+  _globals['_WORKER']._serialized_start=1429
+  _globals['_WORKER']._serialized_end=1502
 # @@protoc_insertion_point(module_scope)

@@ -31,19 +31,23 @@ class AnnulMatchRequest(_message.Message):
 
     MATCH_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    RULESET_FIELD_NUMBER: _builtins.int
     match: _builtins.str
     """The match's id."""
     reason: _builtins.str
     """One sentence, shown with the match."""
+    ruleset: _builtins.str
+    """The ruleset; needed only for a match that is so old that the ladder has forgotten it."""
     def __init__(
         self,
         *,
         match: _builtins.str = ...,
         reason: _builtins.str = ...,
+        ruleset: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["match", b"match", "reason", b"reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match", b"match", "reason", b"reason", "ruleset", b"ruleset"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -165,6 +169,94 @@ class PurgeMatchResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PurgeMatchResponse: _TypeAlias = PurgeMatchResponse  # noqa: Y015
+
+@_typing.final
+class RetryMatchesRequest(_message.Message):
+    """Queues dead matches again."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RULESET_FIELD_NUMBER: _builtins.int
+    ruleset: _builtins.str
+    """Only this ladder's; empty for all."""
+    def __init__(
+        self,
+        *,
+        ruleset: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ruleset", b"ruleset"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RetryMatchesRequest: _TypeAlias = RetryMatchesRequest  # noqa: Y015
+
+@_typing.final
+class RetryMatchesResponse(_message.Message):
+    """The matches wait again."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_COUNT_FIELD_NUMBER: _builtins.int
+    match_count: _builtins.int
+    """How many."""
+    def __init__(
+        self,
+        *,
+        match_count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_count", b"match_count"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RetryMatchesResponse: _TypeAlias = RetryMatchesResponse  # noqa: Y015
+
+@_typing.final
+class PurgeMatchesRequest(_message.Message):
+    """Forgets dead matches."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RULESET_FIELD_NUMBER: _builtins.int
+    ruleset: _builtins.str
+    """Only this ladder's; empty for all."""
+    def __init__(
+        self,
+        *,
+        ruleset: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ruleset", b"ruleset"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PurgeMatchesRequest: _TypeAlias = PurgeMatchesRequest  # noqa: Y015
+
+@_typing.final
+class PurgeMatchesResponse(_message.Message):
+    """The matches are forgotten."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_COUNT_FIELD_NUMBER: _builtins.int
+    match_count: _builtins.int
+    """How many."""
+    def __init__(
+        self,
+        *,
+        match_count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_count", b"match_count"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PurgeMatchesResponse: _TypeAlias = PurgeMatchesResponse  # noqa: Y015
 
 @_typing.final
 class GetQueueRequest(_message.Message):
