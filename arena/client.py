@@ -34,7 +34,14 @@ from arena.errors import (
 )
 from arena.files import ADDRESS_FILE, ADMIN_FILE, write_private
 from arena.v1.arena_pb2_grpc import ArenaServiceStub
-from arena.v1.bots_pb2 import SubmitVersionRequest, SubmitVersionResponse, UploadHeader
+from arena.v1.bots_pb2 import (
+    AddBotHeader,
+    AddBotRequest,
+    AddBotResponse,
+    SubmitVersionRequest,
+    SubmitVersionResponse,
+    UploadHeader,
+)
 from arena.v1.competitions_pb2_grpc import CompetitionServiceStub
 
 if TYPE_CHECKING:
@@ -275,6 +282,29 @@ class Client:
         except grpc.RpcError as error:
             raise self._error(error) from error
 
+    def add_bot(self, archive: bytes, *, owner: str = "") -> AddBotResponse:
+        """Add a packed bot untried, as its active version; for admins.
+
+        Args:
+            archive: a tar.gz, as `arena.uploads.pack_folder` makes it.
+            owner: whose it is; empty for the house.
+
+        Raises:
+            InputError: the arena refused it.
+            ArenaError: it does not answer, or failed; then the same may be added again.
+        """
+        header = AddBotHeader(upload=_header(archive), owner=owner)
+        pieces = (
+            AddBotRequest(header=header),
+            *(AddBotRequest(chunk=each) for each in _chunks(archive)),
+        )
+        try:
+            return self.stub.AddBot(
+                iter(pieces), timeout=_UPLOAD.total_seconds(), metadata=self._metadata
+            )
+        except grpc.RpcError as error:
+            raise self._error(error) from error
+
     def close(self) -> None:
         """End the connection."""
         self._channel.close()
@@ -334,11 +364,17 @@ def _details(metadata: Any) -> tuple[ErrorInfo | None, RetryInfo | None]:
 
 
 def _pieces(archive: bytes) -> Iterator[SubmitVersionRequest]:
-    yield SubmitVersionRequest(
-        header=UploadHeader(sha256=hashlib.sha256(archive).hexdigest(), size_bytes=len(archive))
-    )
-    for start in range(0, len(archive), _CHUNK):
-        yield SubmitVersionRequest(chunk=archive[start : start + _CHUNK])
+    yield SubmitVersionRequest(header=_header(archive))
+    for chunk in _chunks(archive):
+        yield SubmitVersionRequest(chunk=chunk)
+
+
+def _header(archive: bytes) -> UploadHeader:
+    return UploadHeader(sha256=hashlib.sha256(archive).hexdigest(), size_bytes=len(archive))
+
+
+def _chunks(archive: bytes) -> Iterator[bytes]:
+    return (archive[start : start + _CHUNK] for start in range(0, len(archive), _CHUNK))
 
 
 def _channel(login: Login) -> grpc.Channel:

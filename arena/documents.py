@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 JOINED: Final = {
+    "BotsDocument": ("bots: Bot",),
+    "LaddersDocument": ("ladders: GetLadderResponse",),
+    "OwnersDocument": ("owners: Owner",),
     "CompetitionDocument": (
-        "GetCompetitionResponse", "ListCompetitionMatchesResponse", "ListMeetingsResponse",
+        "GetCompetitionResponse", "matches: CompetitionMatch", "meetings: Meeting",
     ),
-    "LeagueDocument": ("GetLeagueResponse", "ListCompetitionsResponse"),
-    "ChallengeDocument": ("RequestMatchResponse", "RequestMatchRequest.request_id"),
-    "LoginDocument": ("GetIdentityResponse",),
+    "ChallengeDocument": ("RequestMatchResponse", "request_id"),
+    "LoginDocument": ("GetIdentityResponse", "address", "file"),
 }  # fmt: skip
-"""Documents made of several messages: each of all its fields, or of the one behind a dot."""
+"""Documents of several answers: all fields of a message, a list of messages, or a text."""
 
 _MOMENT: Final = "google.protobuf.Timestamp"
 _DURATION: Final = "google.protobuf.Duration"
@@ -54,16 +56,18 @@ def schema(messages: Iterable[Descriptor]) -> dict[str, Any]:
     """Return the JSON Schema of the documents of messages, one definition for each.
 
     Args:
-        messages: descriptors; the parts of `JOINED` are among them.
+        messages: descriptors, those of `JOINED` among them.
     """
     found = {each.name: each for each in sorted(messages, key=lambda each: str(each.name))}
     definitions = {name: _object(_properties(each)) for name, each in found.items()}
     for name, parts in JOINED.items():
         joined: dict[str, Any] = {}
         for part in parts:
-            message, _, field = part.partition(".")
-            properties = _properties(found[message])
-            joined |= {field: properties[field]} if field else properties
+            key, _, item = part.partition(": ")
+            if item:
+                joined[key] = {"type": "array", "items": {"$ref": f"#/$defs/{item}"}}
+            else:
+                joined |= _properties(found[key]) if key in found else {key: {"type": "string"}}
         definitions[name] = _object(joined)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -156,6 +156,7 @@ def match_message(
     places = range(len(match.entrants))
     return competitions_pb2.CompetitionMatch(
         id=record.playing(match.id),
+        planned_id=match.id,
         annulled=record.annulled(match.id),
         round=match.round,
         table=match.table,
@@ -165,6 +166,7 @@ def match_message(
         scores=[]
         if result is None
         else [result.match.set_score(place) / 1e6 / others for place in places],
+        points=[] if result is None else [result.match.points(place) for place in places],
         walkover=result is not None and result.is_walkover,
     )
 
