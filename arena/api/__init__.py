@@ -1,5 +1,5 @@
-"""The API: `arena.v1.ArenaService` over gRPC.
+"""The API: `arena.v1.ArenaService` and `CompetitionService` over gRPC.
 
-`gate` lets calls in and turns errors into statuses; one module for each kind of call; `server` puts
-them together.
+It translates to and from `arena.backend`, and nothing else: `handlers` authenticates callers and
+turns errors into statuses, one module for each kind of call, `server` puts them together.
 """

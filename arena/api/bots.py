@@ -2,166 +2,130 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from arena.api import pages
-from arena.api.backend import sees_private
-from arena.api.gate import call, has_scope, owner
-from arena.api.messages import bot_message, place_message, version_message
-from arena.api.operations import sentence
-from arena.bots.placement import place
-from arena.bots.registry import BotState, VersionState
-from arena.errors import DeniedError, PreconditionError
-from arena.owners.tokens import Scope
-from arena.queue.models import Standing
-from arena.v1 import bots_pb2
+from arena.api.handlers import may_take
+from arena.api.messages import bot_message, page_request, place_message, version_message
+from arena.backend.bots import VersionView
+from arena.backend.uploads import Header
+from arena.v1 import bots_pb2 as pb
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from arena.api.backend import Backend
-    from arena.api.watching import Streams
-    from arena.bots.registry import Bot, Version
+    from arena.backend.access import Caller
+    from arena.backend.bots import Bots, BotView
+    from arena.backend.uploads import Piece, Uploads
+    from arena.bots.registry import Added
 
-VERSIONS: Final = 50
-"""The latest versions that are told with a bot."""
-
-_SETTLED: Final = {VersionState.ACCEPTED, VersionState.REJECTED, VersionState.SUSPENDED}
+_UPLOAD: Final = timedelta(minutes=5)
 
 
 class BotCalls:
-    """Answers calls about bots.
+    """Translates calls about bots."""
 
-    Args:
-        backend: the arena.
-        streams: counts what is open.
-    """
+    def __init__(self, bots: Bots, uploads: Uploads) -> None:
+        self._bots = bots
+        self._uploads = uploads
 
-    def __init__(self, backend: Backend, streams: Streams) -> None:
-        self._backend = backend
-        self._registry = backend.registry
-        self._streams = streams
+    @may_take(_UPLOAD)
+    async def submit_version(
+        self, requests: AsyncIterator[pb.SubmitVersionRequest], caller: Caller
+    ) -> pb.SubmitVersionResponse:
+        added = await self._uploads.submit_version(caller, _pieces(requests))
+        return pb.SubmitVersionResponse(version=_added_version(added), is_new=added.is_new)
 
-    @call(is_public=True)
-    async def get_bot(self, request: bots_pb2.GetBotRequest) -> bots_pb2.GetBotResponse:
-        """Return a bot, its places, and its versions for whoever may see them."""
-        bot = await self._registry.bot(request.bot)
-        versions = []
-        if sees_private(bot):
-            first = max(1, bot.versions - VERSIONS + 1)
-            numbers = range(bot.versions, first - 1, -1)
-            found = await self._registry.versions(f"{bot.name}@{number}" for number in numbers)
-            versions = [version_message(each, bot) for each in found]
-        places = [await self._place(ruleset, bot) for ruleset in bot.rulesets]
-        return bots_pb2.GetBotResponse(
-            bot=bot_message(bot, is_private=sees_private(bot)), versions=versions, places=places
+    @may_take(_UPLOAD)
+    async def add_bot(
+        self, requests: AsyncIterator[pb.AddBotRequest], caller: Caller
+    ) -> pb.AddBotResponse:
+        added, cancelled = await self._uploads.add_bot(caller, _pieces(requests))
+        return pb.AddBotResponse(
+            bot=bot_message(added.bot),
+            version=_added_version(added),
+            is_new=added.is_new,
+            cancelled_matches=cancelled,
         )
 
-    async def _place(self, ruleset: str, bot: Bot) -> bots_pb2.Place:
-        ladder = self._backend.queues.ladder(ruleset)
-        standing = await ladder.rating(bot.name) or Standing(bot.name, 0, None)
-        games = await ladder.rated_matches([bot.active_version])
-        return place_message(ruleset, standing, games[bot.active_version])
-
-    @call(is_public=True)
-    async def list_bots(self, request: bots_pb2.ListBotsRequest) -> bots_pb2.ListBotsResponse:
-        """List bots by name."""
-        size, of = pages.page_size(request.page_size), ("bots", request.owner, request.ruleset)
-        after = pages.place(request.page_token, str, of=of) or ""
-        ruleset = await self._backend.ruleset(request.ruleset) if request.ruleset else None
-        found = await self._registry.bots(owner=request.owner or None, ruleset=ruleset)
-        left = [bot for bot in found if bot.name > after]
-        shown = left[:size]
-        return bots_pb2.ListBotsResponse(
-            bots=[bot_message(bot, is_private=sees_private(bot)) for bot in shown],
-            next_page_token=pages.page_token(shown[-1].name, of=of) if len(left) > size else "",
+    async def get_bot(self, request: pb.GetBotRequest, caller: Caller) -> pb.GetBotResponse:
+        view = await self._bots.get_bot(caller, request.bot)
+        active = view.bot.active_version
+        return pb.GetBotResponse(
+            bot=_view_message(view),
+            versions=[version_message(VersionView(e, e.id == active)) for e in view.versions],
+            places=[place_message(*place) for place in view.places],
         )
 
-    @call(scope=Scope.AUTHOR)
+    async def list_bots(self, request: pb.ListBotsRequest, caller: Caller) -> pb.ListBotsResponse:
+        page = await self._bots.list_bots(
+            caller, page_request(request), owner=request.owner, ruleset=request.ruleset
+        )
+        return pb.ListBotsResponse(
+            bots=map(_view_message, page.entries), next_page_token=page.next_token
+        )
+
     async def activate_version(
-        self, request: bots_pb2.ActivateVersionRequest
-    ) -> bots_pb2.ActivateVersionResponse:
-        """Make an accepted version the one that plays."""
-        await self._backend.own_bot(request.version.partition("@")[0])
-        bot = await self._registry.activate(request.version)
-        await self._place_bot(bot)
-        return bots_pb2.ActivateVersionResponse(bot=bot_message(bot, is_private=True))
+        self, request: pb.ActivateVersionRequest, caller: Caller
+    ) -> pb.ActivateVersionResponse:
+        bot = await self._bots.activate_version(caller, request.version)
+        return pb.ActivateVersionResponse(bot=bot_message(bot))
 
-    @call(scope=Scope.AUTHOR)
-    async def retire_bot(self, request: bots_pb2.RetireBotRequest) -> bots_pb2.RetireBotResponse:
-        """Take a bot off every ladder."""
-        before = await self._backend.own_bot(request.bot)
-        if before.state is BotState.SUSPENDED:
-            raise PreconditionError(
-                f"the bot {request.bot} is suspended, and so plays no matches", reason="SUSPENDED"
-            )
-        bot = await self._registry.set_state(request.bot, BotState.RETIRED)
-        cancelled = await self._place_bot(bot)
-        return bots_pb2.RetireBotResponse(
-            bot=bot_message(bot, is_private=True), cancelled_matches=cancelled
-        )
+    async def retire_bot(
+        self, request: pb.RetireBotRequest, caller: Caller
+    ) -> pb.RetireBotResponse:
+        bot, cancelled = await self._bots.retire_bot(caller, request.bot)
+        return pb.RetireBotResponse(bot=bot_message(bot), cancelled_matches=cancelled)
 
-    @call(scope=Scope.OPERATOR)
-    async def suspend_bot(self, request: bots_pb2.SuspendBotRequest) -> bots_pb2.SuspendBotResponse:
-        """Give a bot no more matches."""
-        reason = sentence(request.reason)
-        bot = await self._registry.set_state(request.bot, BotState.SUSPENDED, reason=reason)
-        cancelled = await self._place_bot(bot)
-        return bots_pb2.SuspendBotResponse(
-            bot=bot_message(bot, is_private=True), cancelled_matches=cancelled
-        )
+    async def suspend_bot(
+        self, request: pb.SuspendBotRequest, caller: Caller
+    ) -> pb.SuspendBotResponse:
+        bot, cancelled = await self._bots.suspend_bot(caller, request.bot, reason=request.reason)
+        return pb.SuspendBotResponse(bot=bot_message(bot), cancelled_matches=cancelled)
 
-    @call(scope=Scope.OPERATOR)
-    async def resume_bot(self, request: bots_pb2.ResumeBotRequest) -> bots_pb2.ResumeBotResponse:
-        """Let a suspended bot play again."""
-        before = await self._registry.bot(request.bot)
-        if before.state is not BotState.SUSPENDED:
-            raise PreconditionError(
-                f"the bot {request.bot} is not suspended, it is {before.state}",
-                reason="NOT_SUSPENDED",
-            )
-        bot = await self._registry.set_state(request.bot, BotState.ACTIVE)
-        await self._place_bot(bot)
-        return bots_pb2.ResumeBotResponse(bot=bot_message(bot, is_private=True))
+    async def resume_bot(
+        self, request: pb.ResumeBotRequest, caller: Caller
+    ) -> pb.ResumeBotResponse:
+        bot = await self._bots.resume_bot(caller, request.bot)
+        return pb.ResumeBotResponse(bot=bot_message(bot))
 
-    @call()
-    async def get_version(self, request: bots_pb2.GetVersionRequest) -> bots_pb2.GetVersionResponse:
-        """Return a version with its steps."""
-        bot, version = await self._version(request.version)
-        return bots_pb2.GetVersionResponse(version=await self._with_steps(bot, version))
+    async def get_version(
+        self, request: pb.GetVersionRequest, caller: Caller
+    ) -> pb.GetVersionResponse:
+        view = await self._bots.get_version(caller, request.version)
+        return pb.GetVersionResponse(version=version_message(view))
 
-    @call(limit=None)
+    async def recheck_version(
+        self, request: pb.RecheckVersionRequest, caller: Caller
+    ) -> pb.RecheckVersionResponse:
+        view, waits = await self._bots.recheck_version(caller, request.version)
+        return pb.RecheckVersionResponse(version=version_message(view), waits=waits)
+
     async def watch_version(
-        self, request: bots_pb2.WatchVersionRequest
-    ) -> AsyncIterator[bots_pb2.WatchVersionResponse]:
-        """Stream a version each time that it changes, until it is accepted or rejected."""
-        with self._streams.one(owner()):
-            told = None
-            async for _ in self._streams.looks():
-                bot, version = await self._version(request.version)
-                message = await self._with_steps(bot, version)
-                if message != told:
-                    told = message
-                    yield bots_pb2.WatchVersionResponse(version=message)
-                if version.state in _SETTLED:
-                    return
+        self, request: pb.WatchVersionRequest, caller: Caller
+    ) -> AsyncIterator[pb.WatchVersionResponse]:
+        async for view in self._bots.watch_version(caller, request.version):
+            yield pb.WatchVersionResponse(version=version_message(view))
 
-    async def _place_bot(self, bot: Bot) -> int:
-        """Bring a bot's places up to date; return how many of its matches were cancelled."""
-        return await place(self._registry, self._backend.queues, bot.name)
 
-    async def _version(self, version_id: str) -> tuple[Bot, Version]:
-        """Return a version that the caller may see, and its bot."""
-        bot = await self._registry.bot(version_id.partition("@")[0])
-        if bot.owner != owner() and not has_scope(Scope.OPERATOR):
-            raise DeniedError(
-                f"the bot {bot.name} is another owner's; its versions are nobody else's to see",
-                reason="NOT_YOUR_BOT",
-            )
-        version = await self._registry.version(version_id)
-        # A trial may have ended in between: a version that reads as accepted goes with its bot.
-        return await self._registry.bot(bot.name), version
+def _view_message(view: BotView) -> pb.Bot:
+    return bot_message(view.bot, is_private=view.is_private, is_rejected=view.is_rejected)
 
-    async def _with_steps(self, bot: Bot, version: Version) -> bots_pb2.Version:
-        steps = await self._backend.submissions.steps(version.id)
-        return version_message(version, bot, steps=steps)
+
+def _added_version(added: Added) -> pb.Version:
+    is_active = added.version.id == added.bot.active_version
+    return version_message(VersionView(added.version, is_active))
+
+
+async def _pieces(
+    requests: AsyncIterator[pb.SubmitVersionRequest] | AsyncIterator[pb.AddBotRequest],
+) -> AsyncIterator[Piece]:
+    """Yield what an upload is made of; a message without content is an empty chunk."""
+    async for request in requests:
+        if request.WhichOneof("content") != "header":
+            yield request.chunk
+        elif isinstance(request, pb.AddBotRequest):
+            upload, owner = request.header.upload, request.header.owner
+            yield Header(sha256=upload.sha256, size_bytes=upload.size_bytes, owner=owner)
+        else:
+            yield Header(sha256=request.header.sha256, size_bytes=request.header.size_bytes)

@@ -5,69 +5,48 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arena.api.messages import duration, timestamp
-from arena.competitions.records import CompetitionRules, CompetitionState, Seeding
-from arena.formats.model import Format, Options
-from arena.v1 import competitions_pb2
-from referee.games import parse_ruleset
+from arena.backend.competitions import RulesRequest
+from arena.competitions.records import CompetitionState, Seeding
+from arena.formats.model import Format
+from arena.v1 import competitions_pb2 as pb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from arena.backend.competitions import CompetitionMatch, CompetitionView
     from arena.competitions.forecast import Forecast
     from arena.competitions.leagues import LeagueRecord
-    from arena.competitions.records import CompetitionRecord, Round
+    from arena.competitions.records import CompetitionRecord, CompetitionRules, Round
     from arena.competitions.report import StandingsReport, StandingsRow
-    from arena.competitions.results import CompetitionResult
-    from arena.config import LadderSettings
-    from arena.formats.model import PlannedMatch
 
-STATES = {
-    state: getattr(competitions_pb2, f"COMPETITION_STATE_{state.name}")
-    for state in CompetitionState
-}
-FORMATS = {each: getattr(competitions_pb2, f"COMPETITION_FORMAT_{each.name}") for each in Format}
+STATES = {state: getattr(pb, f"COMPETITION_STATE_{state.name}") for state in CompetitionState}
+FORMATS = {each: getattr(pb, f"COMPETITION_FORMAT_{each.name}") for each in Format}
 _FORMAT_OF = {number: each for each, number in FORMATS.items()}
 
 
-def rules_of(
-    message: competitions_pb2.CompetitionRules, ruleset: str, ladder: LadderSettings, *, lot: str
-) -> CompetitionRules:
-    """Return the rules that a caller asks for.
-
-    Args:
-        message: what the caller says; 0 and empty leave it to the ladder.
-        ruleset: canonical text.
-        ladder: its settings.
-        lot: seed text of the last tie-break.
-
-    Raises:
-        InputError: rules that cannot be played.
-    """
-    return CompetitionRules(
-        ruleset=ruleset,
+def rules_of(message: pb.CompetitionRules) -> RulesRequest:
+    """Return the rules that a caller asks for."""
+    return RulesRequest(
+        ruleset=message.ruleset,
         format=_FORMAT_OF.get(message.format, Format.ROUND_ROBIN),
-        options=Options(
-            table_size=parse_ruleset(ruleset).entrants,
-            boards=message.boards or ladder.boards or 1,
-            cycles=message.cycles or 1,
-            rounds=message.rounds or None,
-            challengers=message.challengers or 1,
-            groups=message.groups or 2,
-            advance=message.advance or 2,
-            lot=lot,
-        ),
-        time_control=message.time_control or ladder.time_control or "",
+        boards=message.boards,
+        cycles=message.cycles,
+        rounds=message.rounds,
+        challengers=message.challengers,
+        groups=message.groups,
+        advance=message.advance,
+        time_control=message.time_control,
         rated=message.rated,
-        weight=message.weight or 1,
-        seeding=Seeding.GIVEN if message.seeded_as_entered else Seeding.RATING,
+        weight=message.weight,
         capacity=message.capacity,
+        seeding=Seeding.GIVEN if message.seeded_as_entered else Seeding.RATING,
     )
 
 
-def rules_message(rules: CompetitionRules) -> competitions_pb2.CompetitionRules:
+def rules_message(rules: CompetitionRules) -> pb.CompetitionRules:
     """Return rules."""
     options = rules.options
-    return competitions_pb2.CompetitionRules(
+    return pb.CompetitionRules(
         ruleset=rules.ruleset,
         format=FORMATS[rules.format],
         boards=options.boards,
@@ -85,14 +64,15 @@ def rules_message(rules: CompetitionRules) -> competitions_pb2.CompetitionRules:
 
 
 def competition_message(
-    record: CompetitionRecord, *, entries: int = 0
-) -> competitions_pb2.Competition:
+    view: CompetitionView,
+) -> pb.Competition:
     """Return a competition; before its start with the number of its entries."""
-    return competitions_pb2.Competition(
+    record = view.record
+    return pb.Competition(
         id=record.id,
         state=STATES[record.state],
         rules=rules_message(record.rules),
-        entrant_count=len(record.entrants) or entries,
+        entrant_count=len(record.entrants) or len(view.entries),
         create_time=timestamp(record.created_time),
         start_time=timestamp(record.started_time) if record.started_time else None,
         end_time=timestamp(record.ended_time) if record.ended_time else None,
@@ -100,12 +80,10 @@ def competition_message(
     )
 
 
-def standings_message(
-    report: StandingsReport, record: CompetitionRecord
-) -> competitions_pb2.Standings:
+def standings_message(report: StandingsReport, record: CompetitionRecord) -> pb.Standings:
     """Return the standings of a division."""
     seat = report.first_seat
-    return competitions_pb2.Standings(
+    return pb.Standings(
         id=report.competition,
         rows=[_row(row, record.gone) for row in report.rows],
         match_count=len(report.matches),
@@ -117,9 +95,9 @@ def standings_message(
     )
 
 
-def _row(row: StandingsRow, gone: Mapping[str, str]) -> competitions_pb2.StandingsRow:
+def _row(row: StandingsRow, gone: Mapping[str, str]) -> pb.StandingsRow:
     standing = row.standing
-    return competitions_pb2.StandingsRow(
+    return pb.StandingsRow(
         place=standing.rank,
         version=standing.entrant,
         points=standing.points,
@@ -138,9 +116,9 @@ def _row(row: StandingsRow, gone: Mapping[str, str]) -> competitions_pb2.Standin
     )
 
 
-def round_message(found: Round) -> competitions_pb2.Round:
+def round_message(found: Round) -> pb.Round:
     """Return a round that has begun."""
-    return competitions_pb2.Round(
+    return pb.Round(
         id=found.key,
         seed_commitment=found.commitment,
         seed=found.seed,
@@ -148,15 +126,13 @@ def round_message(found: Round) -> competitions_pb2.Round:
     )
 
 
-def match_message(
-    record: CompetitionRecord, match: PlannedMatch, result: CompetitionResult | None
-) -> competitions_pb2.CompetitionMatch:
+def match_message(found: CompetitionMatch) -> pb.CompetitionMatch:
     """Return a match of a competition's plan."""
+    record, match, result = found.record, found.planned, found.result
     others = len(match.entrants) - 1
     places = range(len(match.entrants))
-    return competitions_pb2.CompetitionMatch(
+    return pb.CompetitionMatch(
         id=record.playing(match.id),
-        planned_id=match.id,
         annulled=record.annulled(match.id),
         round=match.round,
         table=match.table,
@@ -168,12 +144,13 @@ def match_message(
         else [result.match.set_score(place) / 1e6 / others for place in places],
         points=[] if result is None else [result.match.points(place) for place in places],
         walkover=result is not None and result.is_walkover,
+        planned_id=match.id,
     )
 
 
-def forecast_message(found: Forecast, *, based_on: int) -> competitions_pb2.Forecast:
+def forecast_message(found: Forecast, *, based_on: int) -> pb.Forecast:
     """Return what a competition will take."""
-    return competitions_pb2.Forecast(
+    return pb.Forecast(
         match_count_min=found.matches[0],
         match_count_max=found.matches[1],
         game_count=found.games,
@@ -185,10 +162,10 @@ def forecast_message(found: Forecast, *, based_on: int) -> competitions_pb2.Fore
     )
 
 
-def league_message(league: LeagueRecord) -> competitions_pb2.League:
+def league_message(league: LeagueRecord) -> pb.League:
     """Return a league."""
     rules = league.rules
-    return competitions_pb2.League(
+    return pb.League(
         id=league.id,
         state=STATES[league.state],
         rules=rules_message(rules.matches),
@@ -200,4 +177,17 @@ def league_message(league: LeagueRecord) -> competitions_pb2.League:
         next_time=timestamp(league.next_time) if league.next_time else None,
         note=league.note,
         create_time=timestamp(league.created_time),
+        called=league.called,
+        wanted_count=league.wanted,
+    )
+
+
+def season_message(number: int, season: CompetitionRecord) -> pb.Season:
+    """Return a season of a league."""
+    return pb.Season(
+        id=season.id,
+        number=number,
+        state=STATES[season.state],
+        note=season.note,
+        divisions=[pb.Ranking(versions=each) for each in season.ranking],
     )

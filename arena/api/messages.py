@@ -3,32 +3,47 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from arena.backend.matches import MatchState
+from arena.backend.pages import PageRequest
 from arena.bots.registry import BotState, VersionState
 from arena.owners.tokens import Scope, Token
-from arena.queue.models import SCORE, Phase
+from arena.queue.models import SCORE
 from arena.ratings.elo import MICRO
 from arena.v1 import accounts_pb2, bots_pb2, ladders_pb2, matches_pb2, operations_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from arena.bots.registry import Bot, Version
+    from arena.backend.bots import VersionView
+    from arena.backend.ladders import LadderLine, LadderSummary
+    from arena.backend.matches import Match
+    from arena.backend.operations import QueueView, Stored
+    from arena.bots.registry import Bot
     from arena.bots.steps import VersionStep
     from arena.db.presence import Announcement
     from arena.queue.entries import LoggedResult
-    from arena.queue.models import Counts, DeadMatch, FlowCounts, MatchSpec, Standing
-    from arena.queue.strengths import LadderStrength
+    from arena.queue.models import DeadMatch, MatchSpec, Standing
 
-SCOPES = {
-    Scope.AUTHOR: accounts_pb2.SCOPE_AUTHOR,
-    Scope.OPERATOR: accounts_pb2.SCOPE_OPERATOR,
-    Scope.ADMIN: accounts_pb2.SCOPE_ADMIN,
-}
+SCOPES = {each: accounts_pb2.Scope.Value(f"SCOPE_{each.name}") for each in Scope}
+
+
+class Paged(Protocol):
+    """A request for a part of a list."""
+
+    @property
+    def page_size(self) -> int:
+        """The most entries; 0 leaves it to the service."""
+
+    @property
+    def page_token(self) -> str:
+        """Of the page before."""
+
+
 OUTPUT: Final = 2000
 """Characters of a step's output that are told, at its beginning and at its end."""
 
@@ -39,30 +54,12 @@ _DETAIL: Final = 500
 _WORDS: Final = 16
 _WORD: Final = 100
 
-STATES = {
-    Phase.READY: matches_pb2.MATCH_STATE_WAITING,
-    Phase.DELAYED: matches_pb2.MATCH_STATE_WAITING,
-    Phase.PAUSED: matches_pb2.MATCH_STATE_WAITING,
-    Phase.LEASED: matches_pb2.MATCH_STATE_PLAYING,
-    Phase.DEAD: matches_pb2.MATCH_STATE_DEAD,
-    Phase.CANCELLED: matches_pb2.MATCH_STATE_CANCELLED,
-    Phase.DONE: matches_pb2.MATCH_STATE_ENDED,
+_MATCH_STATES = {
+    each: matches_pb2.MatchState.Value(f"MATCH_STATE_{each.name}") for each in MatchState
 }
-
-BOT_STATES = {
-    BotState.ACTIVE: bots_pb2.BOT_STATE_ACTIVE,
-    BotState.SUSPENDED: bots_pb2.BOT_STATE_SUSPENDED,
-    BotState.RETIRED: bots_pb2.BOT_STATE_RETIRED,
-    BotState.PENDING: bots_pb2.BOT_STATE_PENDING,
-}
-VERSION_STATES = {
-    VersionState.UPLOADED: bots_pb2.VERSION_STATE_UPLOADED,
-    VersionState.BUILDING: bots_pb2.VERSION_STATE_BUILDING,
-    VersionState.CHECKING: bots_pb2.VERSION_STATE_CHECKING,
-    VersionState.VALIDATING: bots_pb2.VERSION_STATE_VALIDATING,
-    VersionState.ACCEPTED: bots_pb2.VERSION_STATE_ACCEPTED,
-    VersionState.REJECTED: bots_pb2.VERSION_STATE_REJECTED,
-    VersionState.SUSPENDED: bots_pb2.VERSION_STATE_SUSPENDED,
+_BOT_STATES = {each: bots_pb2.BotState.Value(f"BOT_STATE_{each.name}") for each in BotState}
+_VERSION_STATES = {
+    each: bots_pb2.VersionState.Value(f"VERSION_STATE_{each.name}") for each in VersionState
 }
 
 
@@ -94,18 +91,24 @@ def token_message(token: Token) -> accounts_pb2.Token:
     )
 
 
-def bot_message(bot: Bot, *, is_private: bool) -> bots_pb2.Bot:
+def page_request(message: Paged) -> PageRequest:
+    """Return which part of a list a message asks for."""
+    return PageRequest(message.page_size, message.page_token)
+
+
+def bot_message(bot: Bot, *, is_private: bool = True, is_rejected: bool = False) -> bots_pb2.Bot:
     """Return a bot; why it is suspended only to whoever may know."""
     return bots_pb2.Bot(
         name=bot.name,
         owner=bot.owner,
         rulesets=bot.rulesets,
-        state=BOT_STATES[bot.state],
+        state=_BOT_STATES[bot.state],
         active_version=bot.active_version,
         version_count=bot.versions,
         house=bot.house,
         create_time=timestamp(bot.created_time),
         reason=bot.reason if is_private else "",
+        rejected=is_rejected,
     )
 
 
@@ -119,21 +122,20 @@ def place_message(ruleset: str, standing: Standing, rated_matches: int) -> bots_
     )
 
 
-def version_message(
-    version: Version, bot: Bot, *, steps: Iterable[VersionStep] = ()
-) -> bots_pb2.Version:
+def version_message(view: VersionView) -> bots_pb2.Version:
     """Return a version."""
+    version = view.version
     return bots_pb2.Version(
         id=version.id,
         digest=version.digest,
-        state=VERSION_STATES[version.state],
-        active=version.id == bot.active_version,
+        state=_VERSION_STATES[version.state],
+        active=view.is_active,
         reason=version.reason,
         command=[word[:_WORD] for word in version.command[:_WORDS]],
         runtime=version.runtime,
         parallel_games=version.parallel_games,
         rulesets=version.rulesets,
-        steps=_steps(steps),
+        steps=_steps(view.steps),
         create_time=timestamp(version.created_time),
     )
 
@@ -160,12 +162,20 @@ def _steps(steps: Iterable[VersionStep]) -> list[bots_pb2.Step]:
     return told[::-1]
 
 
-def waiting_match(spec: MatchSpec, phase: Phase) -> matches_pb2.Match:
+def match_message(match: Match) -> matches_pb2.Match:
+    """Return a match."""
+    if match.result is not None:
+        return _ended_match(match.ruleset, match.result)
+    assert match.spec is not None
+    return _waiting_match(match.spec, match.state)
+
+
+def _waiting_match(spec: MatchSpec, state: MatchState) -> matches_pb2.Match:
     """Return a match that has not ended; of its seed the commitment alone."""
     return matches_pb2.Match(
         id=spec.id,
         ruleset=spec.ruleset,
-        state=STATES[phase],
+        state=_MATCH_STATES[state],
         flow=spec.flow,
         rated=spec.rated,
         entrants=[matches_pb2.Entrant(version=version) for version in spec.entrants],
@@ -176,7 +186,7 @@ def waiting_match(spec: MatchSpec, phase: Phase) -> matches_pb2.Match:
     )
 
 
-def ended_match(ruleset: str, result: LoggedResult) -> matches_pb2.Match:
+def _ended_match(ruleset: str, result: LoggedResult) -> matches_pb2.Match:
     """Return a match that has ended."""
     match = matches_pb2.Match(
         id=result.match_id,
@@ -211,18 +221,17 @@ def _entrant(result: LoggedResult, number: int) -> matches_pb2.Entrant:
     )
 
 
-def ladder_entry(
-    standing: Standing, bot: Bot | None, rated_matches: int, line: LadderStrength | None
-) -> ladders_pb2.LadderEntry:
-    """Return a bot's line of a ladder.
+def ladder_message(ladder: LadderSummary) -> ladders_pb2.Ladder:
+    """Return a ladder."""
+    return ladders_pb2.Ladder(
+        ruleset=ladder.ruleset, bot_count=ladder.bots, match_count=ladder.matches
+    )
 
-    Args:
-        standing: its rating and place.
-        bot: the bot, if the registry still knows it.
-        rated_matches: of its active version.
-        line: of the batch column, if it has been measured.
-    """
-    strength = None if line is None else line.strength
+
+def ladder_entry(line: LadderLine) -> ladders_pb2.LadderEntry:
+    """Return a bot's line of a ladder."""
+    standing, bot, column = line.standing, line.bot, line.strength
+    strength = None if column is None else column.strength
     is_known = strength is not None and strength.error is not None
     return ladders_pb2.LadderEntry(
         place=standing.place or 0,
@@ -230,28 +239,28 @@ def ladder_entry(
         owner=bot.owner if bot else "",
         rating=standing.rating / MICRO,
         active_version=bot.active_version if bot else "",
-        rated_matches=rated_matches,
+        rated_matches=line.rated_matches,
         strength=strength.elo if strength is not None and is_known else None,
         strength_error=strength.error if strength is not None else None,
         note=strength.note if strength is not None else "",
-        match_count=line.matches if line is not None else 0,
-        timeout_count=line.timeouts if line is not None else 0,
+        match_count=column.matches if column is not None else 0,
+        timeout_count=column.timeouts if column is not None else 0,
     )
 
 
-def queue_message(
-    ruleset: str, counts: Counts, *, oldest: timedelta, flows: Mapping[str, FlowCounts]
-) -> operations_pb2.Queue:
-    """Return what waits on a ladder, without the dead matches."""
+def queue_message(queue: QueueView) -> operations_pb2.Queue:
+    """Return what waits on a ladder."""
+    counts = queue.counts
     return operations_pb2.Queue(
-        ruleset=ruleset,
+        ruleset=queue.ruleset,
         ready=counts.ready,
         delayed=counts.delayed,
         paused=counts.paused,
         leased=counts.leased,
         dead=counts.dead,
         done=counts.done,
-        oldest=duration(oldest),
+        oldest=duration(queue.oldest),
+        dead_matches=map(dead_match, queue.dead),
         flows=[
             operations_pb2.Flow(
                 name=name,
@@ -261,7 +270,7 @@ def queue_message(
                 leased=flow.leased,
                 dead=flow.dead,
             )
-            for name, flow in sorted(flows.items())
+            for name, flow in queue.flows.items()
         ],
     )
 
@@ -275,6 +284,16 @@ def dead_match(match: DeadMatch) -> operations_pb2.DeadMatch:
         voids=match.voids,
         reason=match.reason,
         death_time=timestamp(match.time),
+    )
+
+
+def usage_message(stored: Stored) -> operations_pb2.DiskUsage:
+    """Return how much of one kind is kept."""
+    return operations_pb2.DiskUsage(
+        kind=stored.kind,
+        files=stored.files,
+        size_bytes=stored.size_bytes,
+        limit_bytes=stored.limit_bytes,
     )
 
 

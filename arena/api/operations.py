@@ -2,152 +2,74 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from arena.api.finding import find, find_ended
-from arena.api.gate import call
-from arena.api.messages import dead_match, queue_message, worker_message
-from arena.competitions import annulment as competition_annulment
-from arena.db.presence import Workers
-from arena.errors import InputError, PreconditionError
-from arena.owners.tokens import Scope
-from arena.queue.models import Phase
-from arena.v1 import operations_pb2
+from arena.api.handlers import may_take
+from arena.api.messages import match_message, queue_message, usage_message, worker_message
+from arena.v1 import operations_pb2 as pb
 
 if TYPE_CHECKING:
-    from arena.api.backend import Backend
-    from arena.api.finding import Found
-
-REASON: Final = 200
-"""Characters of an operator's sentence."""
-
-_SHOWN: Final = 200
-"""Flows, and dead matches, that are told of all queues together; a message has an end."""
+    from arena.backend.access import Caller
+    from arena.backend.operations import Operations
 
 
 class OperatorCalls:
-    """Answers calls of operators.
+    """Translates calls of operators."""
 
-    Args:
-        backend: the arena.
-    """
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-
-    @call(scope=Scope.OPERATOR, limit=timedelta(minutes=5))
+    @may_take(timedelta(minutes=5))
     async def annul_match(
-        self, request: operations_pb2.AnnulMatchRequest
-    ) -> operations_pb2.AnnulMatchResponse:
-        """Take a match out of the ratings; its competition plays it again."""
-        reason = sentence(request.reason)
-        ruleset, _ = await find_ended(self._backend, request.match)
-        competitions = self._backend.competitions
-        annulled = await competition_annulment.annul(
-            request.match,
-            reason=reason,
-            ladder=self._backend.queues.ladder(ruleset),
-            archive=self._backend.archive,
-            competitions=competitions,
+        self, request: pb.AnnulMatchRequest, caller: Caller
+    ) -> pb.AnnulMatchResponse:
+        annulled = await self._operations.annul_match(
+            caller, request.match, reason=request.reason, ruleset=request.ruleset
         )
-        found = await find(self._backend, request.match)
-        again = await competition_annulment.played_again_as(
-            request.match, competitions=competitions
-        )
-        return operations_pb2.AnnulMatchResponse(
-            match=found.message, annulled=annulled, played_again_as=again
+        return pb.AnnulMatchResponse(
+            match=match_message(annulled.match),
+            annulled=annulled.is_new,
+            played_again_as=annulled.played_again_as,
         )
 
-    @call(scope=Scope.OPERATOR)
     async def retry_match(
-        self, request: operations_pb2.RetryMatchRequest
-    ) -> operations_pb2.RetryMatchResponse:
-        """Queue a dead match again."""
-        found = await self._dead(request.match)
-        await self._backend.queues.queue(found.ruleset).retry(request.match)
-        again = await find(self._backend, request.match)
-        return operations_pb2.RetryMatchResponse(match=again.message)
+        self, request: pb.RetryMatchRequest, caller: Caller
+    ) -> pb.RetryMatchResponse:
+        match = await self._operations.retry_match(caller, request.match)
+        return pb.RetryMatchResponse(match=match_message(match))
 
-    @call(scope=Scope.OPERATOR)
     async def purge_match(
-        self, request: operations_pb2.PurgeMatchRequest
-    ) -> operations_pb2.PurgeMatchResponse:
-        """Forget a dead match."""
-        found = await self._dead(request.match)
-        await self._backend.queues.queue(found.ruleset).purge(request.match)
-        return operations_pb2.PurgeMatchResponse()
+        self, request: pb.PurgeMatchRequest, caller: Caller
+    ) -> pb.PurgeMatchResponse:
+        await self._operations.purge_match(caller, request.match)
+        return pb.PurgeMatchResponse()
 
-    async def _dead(self, match_id: str) -> Found:
-        found = await find(self._backend, match_id)
-        if found.phase is not Phase.DEAD:
-            raise PreconditionError(
-                f"the match {match_id} is not dead, it is {found.phase}", reason="NOT_DEAD"
-            )
-        return found
+    async def retry_matches(
+        self, request: pb.RetryMatchesRequest, caller: Caller
+    ) -> pb.RetryMatchesResponse:
+        count = await self._operations.retry_matches(caller, ruleset=request.ruleset)
+        return pb.RetryMatchesResponse(match_count=count)
 
-    @call(scope=Scope.OPERATOR)
-    async def get_queue(
-        self, request: operations_pb2.GetQueueRequest
-    ) -> operations_pb2.GetQueueResponse:
-        """Tell what waits, and how full the archive is."""
+    async def purge_matches(
+        self, request: pb.PurgeMatchesRequest, caller: Caller
+    ) -> pb.PurgeMatchesResponse:
+        count = await self._operations.purge_matches(caller, ruleset=request.ruleset)
+        return pb.PurgeMatchesResponse(match_count=count)
+
+    async def get_queue(self, request: pb.GetQueueRequest, caller: Caller) -> pb.GetQueueResponse:
         del request
-        settings = self._backend.settings
-        limits = {"replays": settings.replay_bytes, "logs": settings.log_bytes}
-        usage = await asyncio.to_thread(self._backend.archive.usage)
-        unpacked = await asyncio.to_thread(self._backend.archive.cache.sizes)
-        rulesets = await self._backend.queues.rulesets()
-        most = max(1, _SHOWN // max(1, len(rulesets)))
-        return operations_pb2.GetQueueResponse(
-            queues=[await self._queue(ruleset, most=most) for ruleset in rulesets],
-            usages=[
-                operations_pb2.DiskUsage(
-                    kind=kind,
-                    files=each.files,
-                    size_bytes=each.size_bytes,
-                    limit_bytes=limits.get(kind, 0),
-                )
-                for kind, each in usage.items()
-            ],
-            cache=operations_pb2.DiskUsage(
-                kind="cache",
-                files=len(unpacked),
-                size_bytes=sum(unpacked.values()),
-                limit_bytes=settings.cache_bytes,
-            ),
-            owner_limit_bytes=settings.owner_bytes,
+        report = await self._operations.get_queue(caller)
+        return pb.GetQueueResponse(
+            queues=map(queue_message, report.queues),
+            usages=map(usage_message, report.stored),
+            cache=usage_message(report.cache),
+            owner_limit_bytes=report.owner_limit_bytes,
         )
 
-    async def _queue(self, ruleset: str, *, most: int) -> operations_pb2.Queue:
-        queue = self._backend.queues.queue(ruleset)
-        flows = (await queue.flows()).items()
-        busy = [each for each in flows if each[1].waiting or each[1].leased or each[1].dead]
-        message = queue_message(
-            ruleset,
-            await queue.counts(),
-            oldest=timedelta(seconds=await queue.oldest_seconds()),
-            flows=dict(busy[:most]),
-        )
-        message.dead_matches.extend(map(dead_match, (await queue.dead())[:most]))
-        return message
-
-    @call(scope=Scope.OPERATOR)
     async def list_workers(
-        self, request: operations_pb2.ListWorkersRequest
-    ) -> operations_pb2.ListWorkersResponse:
-        """List the processes that are alive."""
+        self, request: pb.ListWorkersRequest, caller: Caller
+    ) -> pb.ListWorkersResponse:
         del request
-        alive = await Workers(self._backend.redis).alive()
-        return operations_pb2.ListWorkersResponse(workers=map(worker_message, alive))
-
-
-def sentence(text: str) -> str:
-    """Return an operator's reason.
-
-    Raises:
-        InputError: there is none, or it is too long.
-    """
-    if not 1 <= len(text) <= REASON or not text.isprintable():
-        raise InputError(f"a reason is one sentence of 1 to {REASON} characters")
-    return text
+        alive = await self._operations.list_workers(caller)
+        return pb.ListWorkersResponse(workers=map(worker_message, alive))

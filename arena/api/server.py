@@ -14,17 +14,24 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from redis.exceptions import RedisError
 
-from arena.api.accounts import AccountCalls
 from arena.api.bots import BotCalls
-from arena.api.challenges import ChallengeCalls
 from arena.api.competitions import CompetitionCalls
-from arena.api.gate import COMPETITIONS, SERVICE, Gate
+from arena.api.handlers import COMPETITIONS, SERVICE, Handlers
 from arena.api.ladders import LadderCalls
 from arena.api.matches import MatchCalls
 from arena.api.operations import OperatorCalls
-from arena.api.submissions import SubmissionCalls
-from arena.api.watching import Streams, WatchCalls
-from arena.api.webhooks import WebhookCalls
+from arena.api.owners import OwnerCalls
+from arena.backend.bots import Bots
+from arena.backend.challenges import Challenges
+from arena.backend.competitions import Competitions
+from arena.backend.ladders import Ladders
+from arena.backend.leagues import Leagues
+from arena.backend.matches import Matches
+from arena.backend.operations import Operations
+from arena.backend.owners import Owners
+from arena.backend.tournaments import Tournaments
+from arena.backend.uploads import Uploads
+from arena.backend.watching import Streams, Watching
 from arena.errors import InputError
 from referee.tasks import cancel
 
@@ -34,7 +41,7 @@ if TYPE_CHECKING:
 
     from redis.asyncio import Redis
 
-    from arena.api.backend import Backend
+    from arena.backend.backend import Backend
     from arena.config import Settings
     from arena.metrics import Metrics
 
@@ -106,23 +113,22 @@ class ApiServer:
         self._redis: Redis = backend.redis
         self._endpoint = endpoint
         self._streams = Streams()
-        self._submissions = SubmissionCalls(backend)
+        self._uploads = Uploads(backend)
         self._health = health.aio.HealthServicer()
         self._server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=_CALLS_AT_ONCE)
-        gate = Gate(backend.accounts, metrics)
-        handlers = gate.handlers(
-            AccountCalls(backend),
-            BotCalls(backend, self._streams),
-            ChallengeCalls(backend),
-            LadderCalls(backend),
-            MatchCalls(backend),
-            OperatorCalls(backend),
-            WatchCalls(backend, self._streams),
-            WebhookCalls(backend),
-            self._submissions,
+        handlers = Handlers(backend.accounts, metrics)
+        arena = handlers.of_service(
+            OwnerCalls(Owners(backend)),
+            BotCalls(Bots(backend, self._streams), self._uploads),
+            LadderCalls(Ladders(backend)),
+            MatchCalls(Matches(backend), Challenges(backend), Watching(backend, self._streams)),
+            OperatorCalls(Operations(backend)),
         )
-        competitions = gate.handlers(CompetitionCalls(backend), service=COMPETITIONS)
-        self._server.add_generic_rpc_handlers((handlers, competitions))
+        competitions = handlers.of_service(
+            CompetitionCalls(Competitions(backend), Tournaments(backend), Leagues(backend)),
+            service=COMPETITIONS,
+        )
+        self._server.add_generic_rpc_handlers((arena, competitions))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         names = (
             SERVICE.full_name,
@@ -172,7 +178,7 @@ class ApiServer:
         await self._health.enter_graceful_shutdown()
         self._streams.closing.set()
         await self._server.stop(grace.total_seconds())
-        await self._submissions.finish()
+        await self._uploads.finish()
         self._log.info("api stopped")
 
     async def _watch_store(self) -> None:

@@ -1,7 +1,8 @@
 """Takes uploaded archives in: unpacks and judges them, stores each as a version to be tried."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Protocol
@@ -92,19 +93,38 @@ class Submissions:
         """
         if not await self._redis.hexists(_OWNERS, owner):
             raise NotFoundError(f"there is no owner {owner}; an operator adds one with a token")
-        scratch = await asyncio.to_thread(Scratch, "upload")
-        try:
-            folder = scratch.path / "bot"
-            await asyncio.to_thread(unpack_archive, upload, folder)
-            facts = await asyncio.to_thread(self._load_upload, folder)
+        async with self._unpacked(upload) as (folder, facts):
             if admit is not None:
                 await admit(facts.name)
             digest = await asyncio.to_thread(self._archive.put_bot, folder)
             if fit is not None:
                 await fit(facts.name, digest)
+        return await self._register(facts, digest, owner=owner, house=house)
+
+    async def add_upload(self, upload: BinaryIO, *, owner: str, house: bool) -> Added:
+        """Add the bot in an archive file untried; see `Registry.add_folder`.
+
+        Args:
+            upload: a whole zip or tar.gz that can be sought.
+            owner: whose it is.
+            house: whether it is the arena's own.
+
+        Raises:
+            UploadRefusedError, InputError, NotFoundError, PreconditionError: as `store_upload`.
+        """
+        async with self._unpacked(upload) as (folder, _):
+            return await self._registry.add_folder(folder, owner=owner, house=house)
+
+    @asynccontextmanager
+    async def _unpacked(self, upload: BinaryIO) -> AsyncIterator[tuple[Path, BotFacts]]:
+        """Unpack an archive into a folder that lives as long as the block; judge its bot."""
+        scratch = await asyncio.to_thread(Scratch, "upload")
+        try:
+            folder = scratch.path / "bot"
+            await asyncio.to_thread(unpack_archive, upload, folder)
+            yield folder, await asyncio.to_thread(self._load_upload, folder)
         finally:
             await asyncio.to_thread(scratch.remove)
-        return await self._register(facts, digest, owner=owner, house=house)
 
     def _load_upload(self, folder: Path) -> BotFacts:
         try:

@@ -17,6 +17,7 @@ from rich.text import Text
 
 import arena as package
 from arena.api.messages import ladder_entry
+from arena.backend.ladders import LadderLine
 from arena.cli.console import EXIT_FAILED, Json, out, print_json, progress_console
 from arena.cli.ladder import ladder_table
 from arena.cli.tables import show
@@ -212,10 +213,12 @@ async def _entries(arena: Arena, ruleset: str) -> list[ladders_pb2.LadderEntry]:
     games = await ladder.rated_matches([bot.active_version for bot in bots.values()])
     return [
         ladder_entry(
-            each,
-            bots.get(each.bot),
-            games.get(bots[each.bot].active_version, 0) if each.bot in bots else 0,
-            column.get(each.bot),
+            LadderLine(
+                each,
+                bots.get(each.bot),
+                games.get(bots[each.bot].active_version, 0) if each.bot in bots else 0,
+                column.get(each.bot),
+            )
         )
         for each in await ladder.standings(0, SHOWN)
     ]

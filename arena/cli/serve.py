@@ -10,8 +10,8 @@ import structlog
 import typer
 from redis.exceptions import RedisError
 
-from arena.api.backend import Backend
 from arena.api.server import ApiServer, Endpoint
+from arena.backend.backend import Backend
 from arena.cli.console import DataDir, RedisUrl
 from arena.cli.service import ConfigFile, MetricsPort, part
 from arena.config import load
@@ -83,14 +83,7 @@ async def _serve(
     async with part(settings, stopping) as (arena, metrics, metrics_port):
         if keeps_token:
             await ensure_admin_token(arena.redis, settings.data_dir)
-        backend = Backend.of(
-            arena.settings,
-            redis=arena.redis,
-            queues=arena.queues,
-            registry=arena.registry,
-            archive=arena.archive,
-        )
-        server = ApiServer(backend, metrics=metrics, endpoint=endpoint)
+        server = ApiServer(Backend.of(arena), metrics=metrics, endpoint=endpoint)
         port = await server.start()
         announcement = Announcement(
             name=process_name("api"),

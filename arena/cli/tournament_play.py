@@ -17,6 +17,7 @@ from arena.api.competition_messages import (
     rules_of,
     standings_message,
 )
+from arena.backend import competitions
 from arena.cli.competition import CompetitionView
 from arena.cli.console import progress_console
 from arena.cli.demo import HOUSE, add_bot, sample_bots
@@ -125,7 +126,7 @@ async def _play(
         store = CompetitionStore(arena.redis)
         record, _ = await competition_entry.create_started(
             HERE,
-            rules_of(wanted, ruleset, settings.ladder(ruleset), lot=seed),
+            rules_of(wanted).settled(ruleset, settings.ladder(ruleset), lot=seed),
             [each.bot.name for each in added],
             competitions=store,
             registry=arena.registry,
@@ -151,12 +152,12 @@ async def view_of(arena: Arena, competition: str) -> CompetitionView:
     divisions = await asyncio.to_thread(reports, record, results)
     ordered = sorted(rounds.values(), key=lambda each: (each.created_time, each.key))
     answer = competitions_pb2.GetCompetitionResponse(
-        competition=competition_message(record),
+        competition=competition_message(competitions.CompetitionView(record=record)),
         standings=[standings_message(each, record) for each in divisions],
         rounds=map(round_message, ordered),
     )
     matches = [
-        match_message(record, match, results.get(match.id))
+        match_message(competitions.CompetitionMatch(record, match, results.get(match.id)))
         for each in divisions
         for match in each.matches
     ]

@@ -12,6 +12,7 @@ from tests.service_kit import Service, make_bot, own_arena
 
 pytestmark = pytest.mark.redis
 
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """An arena without bots, whose API runs for all tests here."""

@@ -13,19 +13,16 @@ from typing import Any, TypeVar
 import grpc
 from redis.asyncio import Redis
 
-from arena.api.backend import Backend
 from arena.api.server import ApiServer, Endpoint
-from arena.archive.archive import Archive
-from arena.bots.registry import Registry
+from arena.backend.backend import Backend
 from arena.client import error_of
 from arena.config import Settings
+from arena.context import Arena as Context
 from arena.errors import ArenaError
 from arena.metrics import Metrics
 from arena.owners.tokens import Scope
-from arena.queue.queues import Queues
 from arena.v1 import bots_pb2
 from arena.v1.arena_pb2_grpc import ArenaServiceStub
-from referee.bot_folder import load_bot_folder
 
 _T = TypeVar("_T")
 HOST = "127.0.0.1"
@@ -94,15 +91,7 @@ class Arena:
 
 def make_backend(redis: Redis, folder: Path, **options: Any) -> Backend:
     """Return a backend over an archive in a folder."""
-    settings = Settings(data_dir=folder, **options)
-    archive = Archive(settings.archive, cache=folder / "cache")
-    return Backend.of(
-        settings,
-        redis=redis,
-        queues=Queues(redis),
-        registry=Registry(redis, archive, load=load_bot_folder),
-        archive=archive,
-    )
+    return Backend.of(Context.over(redis, Settings(data_dir=folder, **options)))
 
 
 async def start(backend: Backend, **endpoint: Any) -> Arena:
@@ -168,6 +157,20 @@ async def upload(calls: Calls, messages: Iterable[bots_pb2.SubmitVersionRequest]
             yield message
 
     return await calls.SubmitVersion(stream())
+
+
+async def add(calls: Calls, archive: bytes, *, owner: str = "") -> bots_pb2.AddBotResponse:
+    """Upload an archive as a bot that plays at once."""
+    header, *chunks = pieces(archive)
+
+    async def stream() -> AsyncIterator[bots_pb2.AddBotRequest]:
+        upload = bots_pb2.AddBotHeader(upload=header.header, owner=owner)
+        yield bots_pb2.AddBotRequest(header=upload)
+        for each in chunks:
+            yield bots_pb2.AddBotRequest(chunk=each.chunk)
+
+    answer: bots_pb2.AddBotResponse = await calls.AddBot(stream())
+    return answer
 
 
 def request_id() -> str:

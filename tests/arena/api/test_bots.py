@@ -1,10 +1,13 @@
 """Bots and ladders: seen, activated, retired, suspended."""
 
+from typing import Any
+
 import grpc
 
 from arena.owners.tokens import Scope
+from arena.queue.models import MatchSpec
 from arena.v1 import bots_pb2, ladders_pb2
-from tests.arena.api.calling import Arena, bot_archive, refused, submit
+from tests.arena.api.calling import Arena, add, bot_archive, refused, submit
 
 
 def get_bot(name: str) -> bots_pb2.GetBotRequest:
@@ -161,3 +164,81 @@ async def test_bots_are_found_by_owner_and_by_ladder(arena: Arena) -> None:
     for text, status in (("chess", "INVALID_ARGUMENT"), ("quasenbo:players=3", "NOT_FOUND")):
         code, _ = await refused(reader.ListBots(bots_pb2.ListBotsRequest(ruleset=text)))
         assert code.name == status
+
+
+BOTH = '"quasenbo", "pese-katesh"'
+
+
+async def test_an_admin_adds_a_bot_of_the_house(arena: Arena) -> None:
+    """It plays at once, untried; the same folder again is the same version."""
+    admin = await arena.login("root", Scope.ADMIN)
+    answer = await add(admin, bot_archive("greedy"))
+    assert (answer.bot.owner, answer.bot.house) == ("house", True)
+    assert answer.bot.state == bots_pb2.BOT_STATE_ACTIVE
+    assert (answer.version.id, answer.version.active, answer.is_new) == ("greedy@1", True, True)
+    assert answer.version.state == bots_pb2.VERSION_STATE_ACCEPTED
+    assert await arena.backend.queues.ladder("quasenbo").size() == 1
+    assert (await arena.backend.registry.version("greedy@1")).trusted
+    again = await add(admin, bot_archive("greedy"))
+    assert (again.version.id, again.is_new) == ("greedy@1", False)
+    other = await add(admin, bot_archive("other"), owner="ada")
+    assert (other.bot.owner, other.bot.house) == ("ada", False)
+    code, _ = await refused(add(admin, bot_archive("greedy", content="two"), owner="ada"))
+    assert code is grpc.StatusCode.FAILED_PRECONDITION
+
+
+async def test_nobody_but_an_admin_adds_a_bot(arena: Arena) -> None:
+    """As its code may run outside the sandbox; an archive that holds no bot is refused."""
+    for scope in (Scope.AUTHOR, Scope.OPERATOR):
+        calls = await arena.login("ada", scope)
+        code, error = await refused(add(calls, bot_archive("greedy")))
+        assert (code, error.reason) == (grpc.StatusCode.PERMISSION_DENIED, "SCOPE_MISSING")
+    code, _ = await refused(add(arena.stranger(), bot_archive("greedy")))
+    assert code is grpc.StatusCode.UNAUTHENTICATED
+    admin = await arena.login("root", Scope.ADMIN)
+    code, _ = await refused(add(admin, b"no archive"))
+    assert code is grpc.StatusCode.INVALID_ARGUMENT
+    assert not await arena.backend.registry.bots()
+
+
+async def test_a_bot_with_fewer_rulesets_leaves_its_other_ladders(arena: Arena) -> None:
+    """And its matches there are cancelled."""
+    admin, queues = await arena.login("root", Scope.ADMIN), arena.backend.queues
+    for name in ("one", "two"):
+        await add(admin, bot_archive(name, rulesets=BOTH))
+    spec = MatchSpec(
+        id="ladder-000001",
+        ruleset="quasenbo",
+        flow="ladder",
+        entrants=("one@1", "two@1"),
+        boards=2,
+        seed=bytes(32),
+        time_control="5+0.05",
+        rated=True,
+        cost=4,
+    )
+    await queues.queue("quasenbo").enqueue(spec, flow_weight=1, cap=10, epoch=None)
+    answer = await add(admin, bot_archive("one", rulesets='"pese-katesh"'))
+    assert (list(answer.bot.rulesets), answer.cancelled_matches) == (["pese-katesh"], 1)
+    assert [await queues.ladder(each).size() for each in ("quasenbo", "pese-katesh")] == [1, 2]
+    assert (await queues.queue("quasenbo").counts()).ready == 0
+
+
+async def test_an_operator_lets_a_rejected_version_be_tried_again(arena: Arena) -> None:
+    """Its author cannot; a version that was not rejected stays as it is."""
+    ada, operator = await arena.login("ada"), await arena.login("olga", Scope.OPERATOR)
+    await submit(ada, bot_archive("greedy"))
+    request = bots_pb2.RecheckVersionRequest(version="greedy@1")
+    code, _ = await refused(ada.RecheckVersion(request))
+    assert code is grpc.StatusCode.PERMISSION_DENIED
+    code, _ = await refused(operator.RecheckVersion(request))
+    assert code is grpc.StatusCode.FAILED_PRECONDITION
+    assert not (await ada.GetBot(get_bot("greedy"))).bot.rejected
+    redis, key = arena.backend.redis, "{arena}:versions"
+    text: Any = await redis.hget(key, "greedy@1")
+    await redis.hset(key, "greedy@1", text.replace(b'"uploaded"', b'"rejected"'))
+    assert (await ada.GetBot(get_bot("greedy"))).bot.rejected
+    (listed,) = (await arena.stranger().ListBots(bots_pb2.ListBotsRequest())).bots
+    assert listed.rejected
+    answer = await operator.RecheckVersion(request)
+    assert (answer.waits, answer.version.state) == (True, bots_pb2.VERSION_STATE_UPLOADED)

@@ -14,6 +14,7 @@ from redis.asyncio import Redis
 
 from arena.formats.model import Format
 from arena.owners.tokens import Scope
+from arena.queue.models import RetryPolicy
 from arena.queue.strengths import LadderStrengths, Strength
 from arena.v1 import competitions_pb2 as pb
 from arena.v1 import ladders_pb2, operations_pb2
@@ -246,3 +247,76 @@ async def test_a_forecast_counts_matches(arena: Arena, hall: Hall) -> None:
     )
     assert (found.forecast.match_count_min, found.forecast.game_count) == (32, 128)
     assert not found.forecast.HasField("elapsed")
+
+
+async def test_a_tournament_starts_as_it_is_created(arena: Arena, hall: Hall) -> None:
+    """With every active bot and a seed; one that cannot start is not created."""
+    await hall.add_bots(BOTS)
+    operator = await login(arena, "op", Scope.OPERATOR)
+    request = pb.CreateTournamentRequest(name="cup", rules=rules(), entries=BOTS[:1], start=True)
+    code, _ = await refused(operator.CreateTournament(request))
+    assert code is grpc.StatusCode.INVALID_ARGUMENT
+    request.everybody, request.seed = True, "text"
+    answer = await operator.CreateTournament(request)
+    assert answer.competition.state == pb.COMPETITION_STATE_RUNNING
+    assert (answer.competition.entrant_count, dict(answer.left_out)) == (4, {})
+    record = await arena.backend.competitions.get("t-cup")
+    assert record.seed == hashlib.sha256(b"text").digest()
+
+
+async def test_only_operators_see_which_matches_of_a_tournament_are_dead(
+    arena: Arena, hall: Hall
+) -> None:
+    """With the reason, as in the queue."""
+    await hall.add_bots(BOTS)
+    operator, stranger = await login(arena, "op", Scope.OPERATOR), await login(arena)
+    await hall.create(BOTS[:2], Format.ROUND_ROBIN)
+    await hall.tick()
+    queue = arena.backend.queues.queue("quasenbo")
+    queue._policy = RetryPolicy(voids=1)
+    lease = await hall.lease()
+    assert lease is not None
+    await queue.void(lease, reason="the referee lagged")
+    request = pb.GetCompetitionRequest(competition="t-cup")
+    (dead,) = (await operator.GetCompetition(request)).dead_matches
+    assert (dead.match, dead.reason) == (lease.match_id, "the referee lagged")
+    assert not (await stranger.GetCompetition(request)).dead_matches
+
+
+async def test_a_plan_may_name_the_tables_and_a_ladder_that_is_not_there(arena: Arena) -> None:
+    """Operators alone plan."""
+    operator, author = await login(arena, "op", Scope.OPERATOR), await login(arena, "ada")
+    request = pb.PlanTournamentRequest(rules=rules(), entrant_count=4, slots=2)
+    code, _ = await refused(author.PlanTournament(request))
+    assert code is grpc.StatusCode.PERMISSION_DENIED
+    assert (await operator.PlanTournament(request)).forecast.match_count_max == 6
+    request.slots = 0
+    code, _ = await refused(operator.PlanTournament(request))
+    assert code is grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_a_league_tells_its_seasons(arena: Arena, hall: Hall) -> None:
+    """Where everybody came, and how many bots the next one waits for."""
+    await hall.add_bots(BOTS)
+    operator, stranger = await login(arena, "op", Scope.OPERATOR), await login(arena)
+    await operator.CreateLeague(
+        pb.CreateLeagueRequest(name="main", rules=rules(), everybody=True, seed="text", moves=1)
+    )
+    request = pb.GetLeagueRequest(league="l-main")
+    before = await stranger.GetLeague(request)
+    assert (list(before.bots), list(before.seasons)) == (BOTS, [])
+    assert (before.league.called, before.league.wanted_count) == (False, 2)
+    called = await operator.CallSeason(pb.CallSeasonRequest(league="l-main"))
+    assert called.league.called
+    await hall.tick()
+    await hall.run("l-main.s1")
+    (season,) = (await stranger.GetLeague(request)).seasons
+    assert (season.id, season.number) == ("l-main.s1", 1)
+    assert season.state == pb.COMPETITION_STATE_ENDED
+    (division,) = season.divisions
+    assert sorted(division.versions) == [f"{bot}@1" for bot in BOTS]
+    matches = await stranger.ListCompetitionMatches(
+        pb.ListCompetitionMatchesRequest(competition="l-main.s1")
+    )
+    assert all(each.planned_id == each.id for each in matches.matches)
+    assert all(sum(each.points) == 1 for each in matches.matches)

@@ -8,6 +8,7 @@ import grpc
 from arena.db.presence import Announcement, Workers
 from arena.owners.tokens import Scope
 from arena.queue.models import MatchSpec, RetryPolicy
+from arena.queue.retention import archive_old
 from arena.v1 import matches_pb2, operations_pb2
 from tests.arena.api.calling import Arena, bot_archive, refused, submit
 from tests.arena.api.test_matches import RESULT, RULESET
@@ -84,6 +85,65 @@ async def test_a_dead_match_is_retried_or_purged(arena: Arena) -> None:
     await operator.PurgeMatch(operations_pb2.PurgeMatchRequest(match="ladder-000001"))
     code, _ = await refused(operator.GetMatch(matches_pb2.GetMatchRequest(match="ladder-000001")))
     assert code is grpc.StatusCode.NOT_FOUND
+
+
+async def test_all_dead_matches_are_retried_or_purged(arena: Arena) -> None:
+    """Of one ladder or of all, by operators alone; how many is told."""
+    operator, ada = await arena.login("olga", Scope.OPERATOR), await arena.login("ada")
+    for number in range(3):
+        await add_match(arena, f"ladder-{number:06}")
+    arena.backend.queues.queue(RULESET)._policy = RetryPolicy(voids=1)
+    await arena.backend.queues.open("pese-katesh")
+    await lose(arena)
+    retry, purge = operations_pb2.RetryMatchesRequest(), operations_pb2.PurgeMatchesRequest()
+    for call in (ada.RetryMatches(retry), ada.PurgeMatches(purge)):
+        code, _ = await refused(call)
+        assert code is grpc.StatusCode.PERMISSION_DENIED
+    other = operations_pb2.RetryMatchesRequest(ruleset="pese-katesh")
+    assert (await operator.RetryMatches(other)).match_count == 0
+    assert (await operator.RetryMatches(retry)).match_count == 3
+    assert (await arena.backend.queues.queue(RULESET).counts()).ready == 3
+    await lose(arena)
+    purge.ruleset = RULESET
+    assert (await operator.PurgeMatches(purge)).match_count == 3
+    assert (await arena.backend.queues.queue(RULESET).counts()).dead == 0
+    purge.ruleset = "quasenbo:players=3"
+    code, _ = await refused(operator.PurgeMatches(purge))
+    assert code is grpc.StatusCode.NOT_FOUND
+
+
+async def test_an_operator_cancels_any_match(arena: Arena) -> None:
+    """One of the ladder, too; its bots' owner and an admin cannot."""
+    await add_match(arena)
+    request = matches_pb2.CancelMatchRequest(match="ladder-000001")
+    code, error = await refused((await arena.login("ada")).CancelMatch(request))
+    assert (code, error.reason) == (grpc.StatusCode.PERMISSION_DENIED, "NOT_YOUR_MATCH")
+    code, error = await refused((await arena.login("root", Scope.ADMIN)).CancelMatch(request))
+    assert (code, error.reason) == (grpc.StatusCode.PERMISSION_DENIED, "SCOPE_MISSING")
+    operator = await arena.login("olga", Scope.OPERATOR)
+    assert (await operator.CancelMatch(request)).cancelled
+    assert (await arena.backend.queues.queue(RULESET).counts()).ready == 0
+
+
+async def test_a_match_that_the_ladder_has_forgotten_is_annulled(arena: Arena) -> None:
+    """Whoever names its ladder finds it in the archive."""
+    operator = await arena.login("olga", Scope.OPERATOR)
+    await add_match(arena)
+    queue, ladder = arena.backend.queues.queue(RULESET), arena.backend.queues.ladder(RULESET)
+    lease = await queue.lease("w1", token=secrets.token_hex(16), duration=timedelta(seconds=30))
+    assert lease is not None
+    await queue.commit(lease, RESULT)
+    await ladder.enter("late")
+    await archive_old(ladder, arena.backend.archive, keep=1, segment=1)
+    request = operations_pb2.AnnulMatchRequest(match="ladder-000001", reason="a bug of ours")
+    code, _ = await refused(operator.AnnulMatch(request))
+    assert code is grpc.StatusCode.NOT_FOUND
+    request.ruleset = RULESET
+    answer = await operator.AnnulMatch(request)
+    assert (answer.annulled, answer.match.annul_reason) == (True, "a bug of ours")
+    restored = await ladder.rating("one")
+    assert restored is not None
+    assert restored.rating == 1500_000_000
 
 
 async def test_a_queue_counts_what_has_ended(arena: Arena) -> None:

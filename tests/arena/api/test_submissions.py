@@ -233,7 +233,7 @@ async def test_what_was_received_whole_is_stored_without_its_caller(arena: Arena
     await sent.wait()
 
     async def is_received() -> bool:
-        return bool(arena.server._submissions._storing) or call.done()
+        return bool(arena.server._uploads._storing) or call.done()
 
     await until(is_received)
     call.cancel()

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from arena.api.competition_messages import match_message
+from arena.backend.competitions import CompetitionMatch
 from arena.competitions.records import CompetitionState, planned_id
 from arena.competitions.report import reports
 from arena.errors import PreconditionError
@@ -86,7 +87,9 @@ async def test_an_annulment_is_followed_once(hall: Hall) -> None:
         message
         for division in reports(record, results)
         for match in division.matches
-        if (message := match_message(record, match, results.get(match.id))).annulled
+        if (
+            message := match_message(CompetitionMatch(record, match, results.get(match.id)))
+        ).annulled
     ]
     assert (told.id, told.planned_id, list(told.annulled)) == (played[2], played[0], played[:2])
     assert told.scores[0] == results["t-cup.r1.t1"].pair_scores[0] / 1e6

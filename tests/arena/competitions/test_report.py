@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from arena.api.competition_messages import match_message, standings_message
+from arena.backend.competitions import CompetitionMatch
 from arena.cli.bracket import bracket
 from arena.cli.standings import (
     CSV_COLUMNS,
@@ -250,7 +251,8 @@ def test_a_bracket_leads_to_the_winner() -> None:
     cup = competition(Format.SINGLE_ELIMINATION, entrants=6)
     results = play(cup, {name: -(10.0**6) * at for at, name in enumerate(NAMES)})
     matches = [
-        match_message(RECORD, match, results[match.id]) for match in report(cup, results).matches
+        match_message(CompetitionMatch(RECORD, match, results[match.id]))
+        for match in report(cup, results).matches
     ]
     lines = bracket("t-cup", matches)
     assert lines == [

@@ -1,4 +1,4 @@
-"""Calls that go on: what changes is told as it changes.
+"""Streams: what changes is told as it changes.
 
 A stream has an end even when nobody closes it, and an owner (a stranger: an address) has only so
 many of them open.
@@ -10,21 +10,22 @@ import asyncio
 import time
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from arena.api.finding import find, look
-from arena.api.gate import call, owner
-from arena.api.messages import ended_match
+from arena.backend.access import deed
+from arena.backend.matches import ended, find, look
 from arena.errors import LimitError
 from arena.queue.entries import LoggedResult
 from arena.queue.models import Phase
-from arena.v1 import matches_pb2
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from arena.api.backend import Backend
+    from arena.backend.access import Caller
+    from arena.backend.backend import Backend
+    from arena.backend.matches import Match
 
 LIFE: Final = timedelta(hours=1)
 """A stream that was open for so long ends; its caller opens another one."""
@@ -79,8 +80,8 @@ class Streams:
             await asyncio.sleep(LOOK)
 
 
-class WatchCalls:
-    """Answers calls that watch matches.
+class Watching:
+    """Deeds that watch matches.
 
     Args:
         backend: the arena.
@@ -91,46 +92,50 @@ class WatchCalls:
         self._backend = backend
         self._streams = streams
 
-    @call(is_public=True, limit=None)
-    async def watch_match(
-        self, request: matches_pb2.WatchMatchRequest
-    ) -> AsyncIterator[matches_pb2.WatchMatchResponse]:
-        """Stream a match whenever its state changes, until it has ended."""
-        with self._streams.one(owner()):
-            found = await find(self._backend, request.match)
-            ruleset, told = found.ruleset, 0
+    @deed(is_public=True)
+    async def watch_match(self, caller: Caller, match_id: str) -> AsyncIterator[Match]:
+        """Yield a match whenever its state changes, until it has ended.
+
+        Raises:
+            LimitError: the caller has too many streams open.
+            NotFoundError: no ladder knows the match.
+        """
+        with self._streams.one(caller.owner):
+            match = await find(self._backend, match_id)
+            told = None
             async for _ in self._streams.looks():
-                now = await look(self._backend, ruleset, request.match)
-                if now is None:
-                    match = found.message
-                    match.state = matches_pb2.MATCH_STATE_CANCELLED
-                else:
-                    found, match = now, now.message
+                now = await look(self._backend, match.ruleset, match_id)
+                match = now or replace(match, phase=Phase.CANCELLED)
                 if match.state != told:
                     told = match.state
-                    yield matches_pb2.WatchMatchResponse(match=match)
+                    yield match
                 if now is None or now.phase is Phase.DONE:
                     return
 
-    @call(is_public=True, limit=None)
+    @deed(is_public=True)
     async def watch_matches(
-        self, request: matches_pb2.WatchMatchesRequest
-    ) -> AsyncIterator[matches_pb2.WatchMatchesResponse]:
-        """Stream the results of a ladder as they are committed."""
-        with self._streams.one(owner()):
-            ruleset = await self._backend.ruleset(request.ruleset)
+        self, caller: Caller, ruleset: str, *, bot: str = "", after: int | None = None
+    ) -> AsyncIterator[Match]:
+        """Yield the results of a ladder as they are committed.
+
+        Args:
+            caller: anybody.
+            ruleset: the ladder.
+            bot: only its results; "" for all.
+            after: only results behind this sequence; None for those that come from now on.
+
+        Raises:
+            LimitError: the caller has too many streams open.
+            NotFoundError: there is no such ladder.
+        """
+        with self._streams.one(caller.owner):
+            ruleset = await self._backend.ruleset(ruleset)
             ladder = self._backend.queues.ladder(ruleset)
             ends = await ladder.ends()
-            after = max(request.after_sequence, ends.archived)
-            if not request.HasField("after_sequence"):
-                after = ends.sequence
+            after = ends.sequence if after is None else max(after, ends.archived)
             async for _ in self._streams.looks():
                 while entries := await ladder.entries(after=after, count=_PAGE):
                     after = entries[-1].sequence
                     for entry in entries:
-                        if isinstance(entry, LoggedResult) and (
-                            not request.bot or request.bot in entry.bots
-                        ):
-                            yield matches_pb2.WatchMatchesResponse(
-                                match=ended_match(ruleset, entry)
-                            )
+                        if isinstance(entry, LoggedResult) and (not bot or bot in entry.bots):
+                            yield ended(ruleset, entry)

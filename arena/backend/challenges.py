@@ -1,4 +1,4 @@
-"""Calls that ask for matches, and cancel them."""
+"""Challenges: matches that authors ask for, and the cancelling of matches."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import hashlib
 import json
 import re
 import secrets
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from arena.api.finding import Found, find, look
-from arena.api.gate import call, has_scope, owner
+from arena.backend.access import deed
+from arena.backend.matches import find, look
 from arena.bots.registry import BotState, VersionState
 from arena.errors import (
     ArenaError,
@@ -22,12 +23,15 @@ from arena.errors import (
 )
 from arena.owners.tokens import Scope
 from arena.queue.models import Enqueued, MatchSpec, Phase
-from arena.v1 import matches_pb2
 from referee.games import parse_ruleset
 from referee.match.boards import rotation_count
 
 if TYPE_CHECKING:
-    from arena.api.backend import Backend
+    from collections.abc import Sequence
+
+    from arena.backend.access import Caller
+    from arena.backend.backend import Backend
+    from arena.backend.matches import Match
     from arena.bots.registry import Bot
 
 FLOW: Final = "challenge"
@@ -39,8 +43,25 @@ _BY: Final = "requested_by"
 _FULL: Final = timedelta(seconds=10)
 
 
-class ChallengeCalls:
-    """Answers calls about challenges.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Challenge:
+    """A match that is asked for.
+
+    Attributes:
+        ruleset: any spelling.
+        entrants: bots, or versions by their ids; one of them the caller's.
+        boards: how many; 0 for as many as a ladder match has.
+        request_id: chosen by the caller; the same request with the same id is the same match.
+    """
+
+    ruleset: str
+    entrants: Sequence[str]
+    boards: int = 0
+    request_id: str
+
+
+class Challenges:
+    """Deeds about challenges.
 
     Args:
         backend: the arena.
@@ -49,27 +70,32 @@ class ChallengeCalls:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
 
-    @call(scope=Scope.AUTHOR)
-    async def request_match(
-        self, request: matches_pb2.RequestMatchRequest
-    ) -> matches_pb2.RequestMatchResponse:
-        """Queue an unrated match; the same request again is the same match."""
-        ruleset = await self._backend.ruleset(request.ruleset)
-        match_id = _match_id(ruleset, request)
+    @deed(Scope.AUTHOR)
+    async def request_match(self, caller: Caller, challenge: Challenge) -> tuple[Match, bool]:
+        """Queue an unrated match; the same request again is the same match.
+
+        Returns:
+            The match, and whether it is asked for the first time.
+
+        Raises:
+            InputError, NotFoundError, DeniedError, PreconditionError: it cannot be played.
+            LimitError: the caller has too many challenges, or too many matches wait.
+        """
+        ruleset = await self._backend.ruleset(challenge.ruleset)
+        match_id = _match_id(caller, ruleset, challenge)
         known = await look(self._backend, ruleset, match_id)
         if known is not None:
-            return matches_pb2.RequestMatchResponse(match=known.message)
-        spec = self._spec(
-            match_id, ruleset, await self._versions(ruleset, request), boards=request.boards
-        )
+            return known, False
+        versions = await self._versions(caller, ruleset, challenge.entrants)
+        spec = self._spec(match_id, ruleset, versions, boards=challenge.boards, by=caller.owner)
         place = f"{ruleset} {match_id}"
         limits = self._backend.limits
-        await limits.hold_challenge(owner(), place, is_open=self._backend.is_open)
+        await limits.hold_challenge(caller.owner, place, is_open=self._backend.is_open)
         answer = await self._backend.queues.queue(ruleset).enqueue(
             spec, flow_weight=1, cap=self._backend.settings.queue_cap, epoch=None
         )
         if answer is Enqueued.FULL:
-            await limits.drop_challenge(owner(), place)
+            await limits.drop_challenge(caller.owner, place)
             raise LimitError(
                 f"as many matches of {ruleset} wait as are allowed; try again later",
                 retry_after=_FULL,
@@ -78,31 +104,33 @@ class ChallengeCalls:
         found = await look(self._backend, ruleset, match_id)
         if found is None:
             raise ArenaError(f"{match_id} was queued and cannot be found")
-        return matches_pb2.RequestMatchResponse(
-            match=found.message, is_new=answer is Enqueued.QUEUED
-        )
+        return found, answer is Enqueued.QUEUED
 
-    @call(scope=Scope.AUTHOR)
-    async def cancel_match(
-        self, request: matches_pb2.CancelMatchRequest
-    ) -> matches_pb2.CancelMatchResponse:
-        """Cancel a match that the caller asked for."""
-        found = await find(self._backend, request.match)
-        if found.result is not None:
-            raise PreconditionError(f"the match {request.match} has ended", reason="ENDED")
-        self._require_own(found)
-        cancelled = await self._backend.queues.queue(found.ruleset).cancel(request.match)
-        if found.phase is not Phase.LEASED:
-            await self._backend.limits.drop_challenge(owner(), f"{found.ruleset} {request.match}")
-        return matches_pb2.CancelMatchResponse(cancelled=cancelled)
+    @deed(Scope.AUTHOR, Scope.OPERATOR)
+    async def cancel_match(self, caller: Caller, match_id: str) -> bool:
+        """Cancel a match that the caller asked for, or as an operator any.
 
-    def _require_own(self, found: Found) -> None:
-        asked_by = found.spec.metadata.get(_BY, "") if found.spec is not None else ""
-        if asked_by != owner() and not has_scope(Scope.OPERATOR):
+        Returns:
+            Whether it had not been cancelled before.
+
+        Raises:
+            NotFoundError: no ladder knows it.
+            PreconditionError: it has ended.
+            DeniedError: somebody else asked for it.
+        """
+        found = await find(self._backend, match_id)
+        if found.spec is None:
+            raise PreconditionError(f"the match {match_id} has ended", reason="ENDED")
+        asked_by = found.spec.metadata.get(_BY, "")
+        if asked_by != caller.owner and not caller.has(Scope.OPERATOR):
             raise DeniedError("only who asked for a match may cancel it", reason="NOT_YOUR_MATCH")
+        cancelled = await self._backend.queues.queue(found.ruleset).cancel(match_id)
+        if found.phase is not Phase.LEASED and asked_by:
+            await self._backend.limits.drop_challenge(asked_by, f"{found.ruleset} {match_id}")
+        return cancelled
 
     def _spec(
-        self, match_id: str, ruleset: str, versions: tuple[str, ...], *, boards: int
+        self, match_id: str, ruleset: str, versions: tuple[str, ...], *, boards: int, by: str
     ) -> MatchSpec:
         plan = self._backend.settings.ladder(ruleset)
         assert plan.boards is not None
@@ -120,34 +148,32 @@ class ChallengeCalls:
             time_control=plan.time_control,
             rated=False,
             cost=count * rotation_count(parse_ruleset(ruleset)),
-            metadata={_BY: owner()},
+            metadata={_BY: by},
         )
 
     async def _versions(
-        self, ruleset: str, request: matches_pb2.RequestMatchRequest
+        self, caller: Caller, ruleset: str, entrants: Sequence[str]
     ) -> tuple[str, ...]:
         """Return the versions that are to play, one of them the caller's."""
-        entrants = parse_ruleset(ruleset).entrants
-        if len(request.entrants) != entrants:
-            raise InputError(
-                f"{ruleset} is played by {entrants} entrants, not {len(request.entrants)}"
-            )
-        names = [text.partition("@")[0] for text in request.entrants]
-        bots = await self._backend.bots(names)
+        wanted = parse_ruleset(ruleset).entrants
+        if len(entrants) != wanted:
+            raise InputError(f"{ruleset} is played by {wanted} entrants, not {len(entrants)}")
+        names = [text.partition("@")[0] for text in entrants]
+        bots = await self._backend.registry.bots_named(dict.fromkeys(names))
         missing = [name for name in names if name not in bots]
         if missing:
             raise NotFoundError(f"there is no bot {missing[0]}; `arena bots` lists them")
-        if all(bot.owner != owner() for bot in bots.values()):
+        if all(bot.owner != caller.owner for bot in bots.values()):
             raise DeniedError("one of the entrants must be yours", reason="NOT_YOUR_BOT")
         versions = []
-        for text, name in zip(request.entrants, names, strict=True):
-            versions.append(await self._version(ruleset, text, bots[name]))
+        for text, name in zip(entrants, names, strict=True):
+            is_own = bots[name].owner == caller.owner
+            versions.append(await self._version(ruleset, text, bots[name], is_own=is_own))
         return tuple(versions)
 
-    async def _version(self, ruleset: str, text: str, bot: Bot) -> str:
+    async def _version(self, ruleset: str, text: str, bot: Bot, *, is_own: bool) -> str:
         """Return the version that a text names: a bot's active one, or an own one by its id."""
-        own = bot.owner == owner()
-        if bot.state is BotState.SUSPENDED or (bot.state is not BotState.ACTIVE and not own):
+        if bot.state is BotState.SUSPENDED or (bot.state is not BotState.ACTIVE and not is_own):
             raise PreconditionError(
                 f"the bot {bot.name} is {bot.state} and plays no matches", reason="BOT_NOT_ACTIVE"
             )
@@ -158,7 +184,7 @@ class ChallengeCalls:
             )
         if text in {bot.name, bot.active_version} and bot.active_version:
             return bot.active_version
-        if not own:
+        if not is_own:
             raise DeniedError(
                 f"of another owner's bot only the active version plays, {bot.active_version}",
                 reason="NOT_YOUR_BOT",
@@ -179,12 +205,18 @@ class ChallengeCalls:
         return version.id
 
 
-def _match_id(ruleset: str, request: matches_pb2.RequestMatchRequest) -> str:
+def _match_id(caller: Caller, ruleset: str, challenge: Challenge) -> str:
     """Return the id that this request has every time it is made."""
-    if not _REQUEST_ID.fullmatch(request.request_id):
+    if not _REQUEST_ID.fullmatch(challenge.request_id):
         raise InputError(
             f"request_id must be chosen by the caller, {_REQUEST_ID.pattern}", reason="REQUEST_ID"
         )
-    facts = [owner(), request.request_id, ruleset, list(request.entrants), request.boards]
+    facts = [
+        caller.owner,
+        challenge.request_id,
+        ruleset,
+        list(challenge.entrants),
+        challenge.boards,
+    ]
     digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
     return f"{FLOW}-{digest[:20]}"

@@ -1,12 +1,10 @@
-"""Where every call passes: who calls and whether it may, how long it may take, what went wrong."""
+"""Handlers of calls: authenticate the caller, bound the time, turn errors into statuses."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import time
-from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -15,7 +13,8 @@ from google.protobuf.message_factory import GetMessageClass
 from prometheus_client import Counter, Histogram
 
 from arena.api.errors import refusal
-from arena.errors import ArenaError, DeniedError, UnauthenticatedError
+from arena.backend.access import Caller
+from arena.errors import UnauthenticatedError
 from arena.v1 import arena_pb2, competitions_pb2
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 
     from arena.metrics import Metrics
-    from arena.owners.tokens import Accounts, Scope, Token
+    from arena.owners.tokens import Accounts
 
 SERVICE: Final = arena_pb2.DESCRIPTOR.services_by_name["ArenaService"]
 COMPETITIONS: Final = competitions_pb2.DESCRIPTOR.services_by_name["CompetitionService"]
@@ -32,59 +31,21 @@ LIMIT: Final = timedelta(seconds=30)
 """The longest that a call may take which is no stream."""
 
 _BEARER: Final = re.compile(r"[Bb]earer +([!-~]{1,256})")
-_caller: ContextVar[Token | None] = ContextVar("caller", default=None)
 _F = TypeVar("_F", bound="Callable[..., Any]")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """Who may make a call, and how long it may take.
-
-    Attributes:
-        scope: what the token must allow; None for any token.
-        is_public: whether it may be made without a token.
-        limit: the longest it may take; None for a stream of the server's, which ends itself.
-    """
-
-    scope: Scope | None
-    is_public: bool
-    limit: timedelta | None
-
-
-def call(
-    *, scope: Scope | None = None, is_public: bool = False, limit: timedelta | None = LIMIT
-) -> Callable[[_F], _F]:
-    """Mark a function that answers a call; see `Rule`."""
+def may_take(limit: timedelta) -> Callable[[_F], _F]:
+    """Let a call that is no stream take longer, or less, than `LIMIT`."""
 
     def mark(function: _F) -> _F:
-        function.__dict__["rule"] = Rule(scope, is_public, limit)
+        function.__dict__["limit"] = limit
         return function
 
     return mark
 
 
-def caller() -> Token:
-    """Return the token of the present call."""
-    token = _caller.get()
-    if token is None:
-        raise ArenaError("a call without a token reached what needs one")
-    return token
-
-
-def owner() -> str:
-    """Return the owner who makes the present call; "" for a stranger."""
-    token = _caller.get()
-    return token.owner if token is not None else ""
-
-
-def has_scope(scope: Scope) -> bool:
-    """Return whether the present call's token has a scope."""
-    token = _caller.get()
-    return token is not None and scope in token.scopes
-
-
-class Gate:
-    """Makes handlers of functions that answer calls.
+class Handlers:
+    """Makes handlers of functions that answer calls, each given its request and its caller.
 
     Args:
         accounts: knows the tokens.
@@ -106,7 +67,7 @@ class Gate:
             registry=metrics.registry,
         )
 
-    def handlers(
+    def of_service(
         self, *parts: object, service: ServiceDescriptor = SERVICE
     ) -> grpc.GenericRpcHandler:
         """Return the handlers of a whole service.
@@ -118,36 +79,34 @@ class Gate:
         made = {}
         for method in service.methods:
             name = re.sub(r"(?<!^)([A-Z])", r"_\1", method.name).lower()
-            function = next((getattr(part, name) for part in parts if hasattr(part, name)), None)
-            if function is not None:
-                made[method.name] = self._handler(method, function)
+            function = next(getattr(part, name) for part in parts if hasattr(part, name))
+            made[method.name] = self._handler(method, function)
         return grpc.method_handlers_generic_handler(service.full_name, made)
 
     def _handler(
         self, method: MethodDescriptor, function: Callable[..., Any]
     ) -> grpc.RpcMethodHandler[Any, Any]:
-        rule: Rule = function.rule  # type: ignore[attr-defined] # `call` put it there
         codecs: Mapping[str, Any] = {
             "request_deserializer": GetMessageClass(method.input_type).FromString,
             "response_serializer": GetMessageClass(method.output_type).SerializeToString,
         }
         if method.server_streaming:
-            stream = self._stream(method.name, rule, function)
+            stream = self._stream(method.name, function)
             return grpc.unary_stream_rpc_method_handler(stream, **codecs)
-        answer = self._answer(method.name, rule, function)
+        answer = self._answer(method.name, function)
         if method.client_streaming:
             return grpc.stream_unary_rpc_method_handler(answer, **codecs)
         return grpc.unary_unary_rpc_method_handler(answer, **codecs)
 
-    def _answer(self, method: str, rule: Rule, function: Callable[[Any], Awaitable[Any]]) -> Any:
+    def _answer(self, method: str, function: Callable[[Any, Caller], Awaitable[Any]]) -> Any:
         """Return a handler that answers with one message."""
+        limit: timedelta = getattr(function, "limit", LIMIT)
 
         async def answer(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
             begun = time.perf_counter()
             try:
-                async with asyncio.timeout(rule.limit.total_seconds() if rule.limit else None):
-                    await self._let_in(rule, context)
-                    response = await function(request)
+                async with asyncio.timeout(limit.total_seconds()):
+                    response = await function(request, await self._caller(context))
             except asyncio.CancelledError:
                 self._calls.labels(method, grpc.StatusCode.CANCELLED.name).inc()
                 raise
@@ -161,15 +120,12 @@ class Gate:
 
         return answer
 
-    def _stream(
-        self, method: str, rule: Rule, function: Callable[[Any], AsyncIterator[Any]]
-    ) -> Any:
+    def _stream(self, method: str, function: Callable[[Any, Caller], AsyncIterator[Any]]) -> Any:
         """Return a handler that answers with a stream."""
 
         async def stream(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
             try:
-                await self._let_in(rule, context)
-                async for response in function(request):
+                async for response in function(request, await self._caller(context)):
                     yield response
             except asyncio.CancelledError:
                 self._calls.labels(method, grpc.StatusCode.CANCELLED.name).inc()
@@ -181,42 +137,24 @@ class Gate:
 
         return stream
 
-    async def _let_in(self, rule: Rule, context: grpc.aio.ServicerContext[Any, Any]) -> None:
-        """Note who calls.
+    async def _caller(self, context: grpc.aio.ServicerContext[Any, Any]) -> Caller:
+        """Return who calls.
 
         Raises:
-            UnauthenticatedError: no token where one is needed, or one that is worth nothing.
-            DeniedError: the token does not allow this call.
+            UnauthenticatedError: a token that is malformed or worth nothing.
         """
-        token = await self._authenticate(context)
-        _caller.set(token)
-        if token is None:
-            if not rule.is_public:
-                raise UnauthenticatedError(
-                    "this call needs a token; `arena login ADDRESS` keeps one",
-                    reason="TOKEN_MISSING",
-                )
-        elif rule.scope is not None and rule.scope not in token.scopes:
-            raise DeniedError(
-                f"this call needs a token with the scope {rule.scope}; {token.prefix}... has "
-                f"{', '.join(sorted(token.scopes))}",
-                reason="SCOPE_MISSING",
-                facts={"scope": rule.scope.value},
-            )
-
-    async def _authenticate(self, context: grpc.aio.ServicerContext[Any, Any]) -> Token | None:
         texts = [
             value for key, value in context.invocation_metadata() or () if key == "authorization"
         ]
         if not texts:
-            return None
+            return Caller()
         match = _BEARER.fullmatch(str(texts[0])) if len(texts) == 1 else None
         if match is None:
             raise UnauthenticatedError(
                 "the metadata `authorization` must be `Bearer TOKEN`, once",
                 reason="TOKEN_MALFORMED",
             )
-        return await self._accounts.authenticate(match[1])
+        return Caller(await self._accounts.authenticate(match[1]))
 
     async def _refuse(
         self, method: str, error: Exception, context: grpc.aio.ServicerContext[Any, Any]

@@ -1,0 +1,130 @@
+"""The context of all deeds: the arena, and what it knows of owners and competitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from arena.bots.submissions import Submissions
+from arena.competitions.leagues import LeagueStore
+from arena.competitions.store import CompetitionStore
+from arena.context import Arena
+from arena.errors import NotFoundError, PreconditionError
+from arena.owners.limits import Limits, OwnerLimits
+from arena.owners.quota import BotRoom
+from arena.owners.tokens import Accounts
+from arena.queue.models import Phase
+from arena.webhooks.outbox import Webhooks
+from referee.bot_folder import load_bot_folder
+from referee.games import parse_ruleset
+
+if TYPE_CHECKING:
+    from arena.backend.access import Caller
+    from arena.bots.registry import Bot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend(Arena):
+    """An arena with all that its deeds need.
+
+    Attributes:
+        accounts: tokens.
+        limits: what owners may do.
+        submissions: takes archives in.
+        webhooks: where owners hear of what happens.
+        competitions: tournaments and league seasons.
+        leagues: leagues.
+        room: what is stored of each owner's versions.
+    """
+
+    accounts: Accounts
+    limits: Limits
+    submissions: Submissions
+    webhooks: Webhooks
+    competitions: CompetitionStore
+    leagues: LeagueStore
+    room: BotRoom
+
+    @classmethod
+    def of(cls, arena: Arena) -> Backend:
+        """Return the backend of a connected arena."""
+        settings, redis, registry = arena.settings, arena.redis, arena.registry
+        limits = OwnerLimits(
+            uploads=settings.owner_uploads,
+            challenges=settings.owner_challenges,
+            bots=settings.owner_bots,
+        )
+        competitions = CompetitionStore(redis)
+        return cls(
+            settings=settings,
+            redis=redis,
+            queues=arena.queues,
+            registry=registry,
+            archive=arena.archive,
+            accounts=Accounts(redis),
+            limits=Limits(redis, limits),
+            submissions=Submissions(redis, registry, arena.archive, load=load_bot_folder),
+            webhooks=Webhooks(
+                redis,
+                allows_http=settings.webhook_http,
+                allows_private=settings.webhook_private,
+            ),
+            competitions=competitions,
+            leagues=LeagueStore(redis),
+            room=BotRoom(
+                redis,
+                registry=registry,
+                archive=arena.archive,
+                queues=arena.queues,
+                competitions=competitions,
+                bound_bytes=settings.owner_bytes,
+            ),
+        )
+
+    async def ruleset(self, text: str) -> str:
+        """Return the canonical text of a ladder's ruleset.
+
+        Raises:
+            InputError: no such game.
+            NotFoundError: there is no ladder of it.
+        """
+        ruleset = parse_ruleset(text).ruleset
+        known = await self.queues.rulesets()
+        if ruleset not in known:
+            there = ", ".join(known) or "none yet"
+            raise NotFoundError(f"there is no ladder of {ruleset}; the ladders are: {there}")
+        return ruleset
+
+    async def rulesets(self, text: str) -> list[str]:
+        """Return the canonical text of the ladder that is named, or of all for an empty name."""
+        return [await self.ruleset(text)] if text else await self.queues.rulesets()
+
+    async def own_bot(self, caller: Caller, name: str) -> Bot:
+        """Return a bot of the caller's.
+
+        Raises:
+            NotFoundError: there is no such bot.
+            DeniedError: it is another owner's.
+        """
+        bot = await self.registry.bot(name)
+        caller.require_own(bot)
+        return bot
+
+    async def require_unsealed(self, match_id: str) -> None:
+        """Refuse what would tell cards that others of a competition's round have yet to see.
+
+        Raises:
+            PreconditionError: the match's round goes on.
+        """
+        if await self.competitions.is_sealed(match_id):
+            raise PreconditionError(
+                f"the boards of {match_id} are still being played by others of its round; wait "
+                "until its last match has ended",
+                reason="SEALED",
+            )
+
+    async def is_open(self, challenge: str) -> bool | None:
+        """Return whether a challenge, named ``RULESET ID``, is still open; None if unknown."""
+        ruleset, match_id = challenge.split(" ")
+        phase = await self.queues.queue(ruleset).phase(match_id)
+        return None if phase is None else phase not in {Phase.DONE, Phase.DEAD, Phase.CANCELLED}

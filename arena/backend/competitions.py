@@ -1,0 +1,383 @@
+"""Competitions: reading tournaments and seasons, entering, leaving and stopping them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from arena.backend import pages
+from arena.backend.access import deed
+from arena.backend.pages import Page
+from arena.bots.registry import BotState
+from arena.competitions import entry as competition_entry
+from arena.competitions import league_entry
+from arena.competitions.records import LEAGUE, CompetitionRules, CompetitionState, Seeding
+from arena.competitions.report import reports
+from arena.errors import DeniedError, NotFoundError
+from arena.formats.model import Format, Options
+from arena.owners.tokens import Scope
+from referee.games import parse_ruleset
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.backend.access import Caller
+    from arena.backend.backend import Backend
+    from arena.backend.pages import PageRequest
+    from arena.competitions.records import CompetitionRecord, Round
+    from arena.competitions.report import Meeting, StandingsReport
+    from arena.competitions.results import CompetitionResult
+    from arena.config import LadderSettings
+    from arena.formats.model import PlannedMatch
+    from arena.queue.models import DeadMatch
+
+    _Known = tuple[tuple[str, int, int], list[StandingsReport], dict[str, CompetitionResult]]
+
+_KNOWN: Final = 16
+"""Competitions whose standings are kept in memory."""
+
+_DEAD: Final = 200
+"""Dead matches that are told with a competition."""
+
+_ID: Final = re.compile(r"t-[a-z0-9_-]+|l-[a-z0-9_-]+(\.s[1-9][0-9]*)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulesRequest:
+    """Rules as they are asked for; 0 and "" leave it to the ladder, or to the format.
+
+    Attributes:
+        ruleset: any spelling of a ladder's.
+        format: how the competition finds its matches.
+        boards, cycles, rounds, challengers, groups, advance: see `Options`.
+        time_control: ``BANK+INCREMENT`` in seconds.
+        rated: whether its matches change the ladder's ratings.
+        weight: its share beside the ladder, which has 1.
+        capacity: the most entrants; 0 for no bound.
+        seeding: the order of the seeds.
+    """
+
+    ruleset: str
+    format: Format = Format.ROUND_ROBIN
+    boards: int = 0
+    cycles: int = 0
+    rounds: int = 0
+    challengers: int = 0
+    groups: int = 0
+    advance: int = 0
+    time_control: str = ""
+    rated: bool = False
+    weight: int = 0
+    capacity: int = 0
+    seeding: Seeding = Seeding.RATING
+
+    def settled(self, ruleset: str, ladder: LadderSettings, *, lot: str) -> CompetitionRules:
+        """Return the rules that are played by.
+
+        Args:
+            ruleset: canonical text.
+            ladder: its settings.
+            lot: seed text of the last tie-break.
+
+        Raises:
+            InputError: rules that cannot be played.
+        """
+        return CompetitionRules(
+            ruleset=ruleset,
+            format=self.format,
+            options=Options(
+                table_size=parse_ruleset(ruleset).entrants,
+                boards=self.boards or ladder.boards or 1,
+                cycles=self.cycles or 1,
+                rounds=self.rounds or None,
+                challengers=self.challengers or 1,
+                groups=self.groups or 2,
+                advance=self.advance or 2,
+                lot=lot,
+            ),
+            time_control=self.time_control or ladder.time_control or "",
+            rated=self.rated,
+            weight=self.weight or 1,
+            seeding=self.seeding,
+            capacity=self.capacity,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompetitionView:
+    """A competition; in lists without reports, rounds and dead matches.
+
+    Attributes:
+        record: the competition.
+        entries: who has entered, before the start.
+        reports: the standings by division, after it.
+        rounds: those that have begun, the first first.
+        dead: its matches that were given up; () for all but operators.
+    """
+
+    record: CompetitionRecord
+    entries: Sequence[str] = ()
+    reports: Sequence[StandingsReport] = ()
+    rounds: Sequence[Round] = ()
+    dead: Sequence[DeadMatch] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CompetitionMatch:
+    """A match of a competition's plan, and its result if it has one."""
+
+    record: CompetitionRecord
+    planned: PlannedMatch
+    result: CompetitionResult | None
+
+
+class Competitions:
+    """Deeds about competitions of all kinds.
+
+    Args:
+        backend: the arena.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._competitions = backend.competitions
+        self._leagues = backend.leagues
+        self._known: dict[str, _Known] = {}
+
+    # Reading.
+
+    @deed(is_public=True)
+    async def list_competitions(self, _caller: Caller, page: PageRequest) -> Page[CompetitionView]:
+        """Return tournaments and seasons by id."""
+        size, of = pages.page_size(page.size), ("competitions",)
+        start = pages.place(page.token, str, of=of) or ""
+        ids = [each for each in await self._competitions.ids() if each >= start]
+        found = [await self._competitions.find(each) for each in ids[:size]]
+        return Page(
+            [await view(self._backend, each) for each in found if each is not None],
+            pages.page_token(ids[size], of=of) if len(ids) > size else "",
+        )
+
+    @deed(is_public=True)
+    async def get_competition(self, caller: Caller, competition: str) -> CompetitionView:
+        """Return a competition with its standings.
+
+        Raises:
+            NotFoundError: there is none of this id.
+        """
+        record = await get(self._backend, competition)
+        found, _ = await self._reports(record)
+        rounds = await self._competitions.rounds(record.id)
+        dead: list[DeadMatch] = []
+        if caller.has(Scope.OPERATOR):
+            dead = await self._backend.queues.queue(record.rules.ruleset).dead()
+        return replace(
+            await view(self._backend, record),
+            reports=found,
+            rounds=sorted(rounds.values(), key=lambda each: (each.created_time, each.key)),
+            dead=[each for each in dead if each.spec.flow == record.flow][:_DEAD],
+        )
+
+    @deed(is_public=True)
+    async def list_competition_matches(
+        self, _caller: Caller, competition: str, page: PageRequest
+    ) -> Page[CompetitionMatch]:
+        """Return the matches that are known by now, by division, round and table.
+
+        Raises:
+            NotFoundError: there is no such competition.
+        """
+        record = await get(self._backend, competition)
+        found, results = await self._reports(record)
+        matches = [match for report in found for match in report.matches]
+        part = page.cut(matches, of=("matches", record.id))
+        return Page(
+            [CompetitionMatch(record, each, results.get(each.id)) for each in part.entries],
+            part.next_token,
+        )
+
+    @deed(is_public=True)
+    async def list_meetings(
+        self, _caller: Caller, competition: str, page: PageRequest
+    ) -> Page[tuple[tuple[str, str], Meeting]]:
+        """Return how each version did against each other, by division and versions.
+
+        Raises:
+            NotFoundError: there is no such competition.
+        """
+        record = await get(self._backend, competition)
+        found, _ = await self._reports(record)
+        meetings = [pair for report in found for pair in sorted(report.meetings.items())]
+        return page.cut(meetings, of=("meetings", record.id))
+
+    async def _reports(
+        self, record: CompetitionRecord
+    ) -> tuple[list[StandingsReport], dict[str, CompetitionResult]]:
+        if not record.divisions:
+            return [], {}
+        # Anybody may ask, and what many results say takes time: once for each new result.
+        played = await self._competitions.played(record.id)
+        mark = (record.state.value, played, len(record.spent))
+        known = self._known.get(record.id)
+        if known is None or known[0] != mark:
+            results = await self._competitions.results(record.id)
+            found = await asyncio.to_thread(reports, record, results)
+            known = mark, found, results
+            self._known.pop(record.id, None)
+            self._known[record.id] = known
+            if len(self._known) > _KNOWN:
+                del self._known[next(iter(self._known))]
+        return known[1], known[2]
+
+    # Coming and going.
+
+    @deed(Scope.AUTHOR, Scope.OPERATOR)
+    async def enter(self, caller: Caller, competition: str, entry: str) -> bool:
+        """Enter a bot into a tournament before its start, or a league from its next season on.
+
+        Args:
+            caller: enters own bots, as an operator any.
+            competition: a tournament or a league.
+            entry: a bot, or of a tournament one version.
+
+        Returns:
+            Whether it had not entered before.
+
+        Raises:
+            NotFoundError: there is no such competition or bot.
+            DeniedError: it is another owner's.
+            PreconditionError: it cannot play, or nobody can enter any more.
+        """
+        as_operator = await self._require_own(caller, entry)
+        registry = self._backend.registry
+        if _is_league(competition):
+            league = await self._leagues.get(competition)
+            await competition_entry.check_entry(entry, league.rules.matches, registry)
+            return await self._leagues.enter(league.id, entry)
+        record = await get(self._backend, competition)
+        await competition_entry.check_entry(entry, record.rules, registry)
+        return await self._competitions.enter(record.id, entry, as_operator=as_operator)
+
+    @deed(Scope.AUTHOR, Scope.OPERATOR)
+    async def leave(self, caller: Caller, competition: str, entry: str) -> None:
+        """Take a bot out; see `enter`.
+
+        Raises:
+            NotFoundError, DeniedError, PreconditionError: as `enter`.
+        """
+        await self._require_own(caller, entry)
+        if _is_league(competition):
+            await self._leagues.leave(competition, entry)
+        else:
+            record = await get(self._backend, competition)
+            await self._competitions.leave(record.id, entry)
+
+    async def _require_own(self, caller: Caller, entry: str) -> bool:
+        """Return whether an operator calls.
+
+        Raises:
+            DeniedError: nobody else may enter another owner's bot, or take it out.
+        """
+        if caller.has(Scope.OPERATOR):
+            return True
+        name, _, number = entry.partition("@")
+        bot = await self._backend.own_bot(caller, name)
+        if number and entry != bot.active_version:
+            raise DeniedError("only operators enter other versions than the active one")
+        return False
+
+    # Going on and stopping.
+
+    @deed(Scope.OPERATOR)
+    async def pause(self, _caller: Caller, competition: str) -> CompetitionState:
+        """Begin no more matches or seasons; return the new state.
+
+        Raises:
+            NotFoundError: there is no such tournament, season or league.
+            PreconditionError: its state forbids it.
+        """
+        return await self._change(competition, "pause")
+
+    @deed(Scope.OPERATOR)
+    async def resume(self, _caller: Caller, competition: str) -> CompetitionState:
+        """Let go on what is paused; see `pause`."""
+        return await self._change(competition, "resume")
+
+    @deed(Scope.OPERATOR)
+    async def cancel(self, _caller: Caller, competition: str) -> CompetitionState:
+        """End a competition without a winner; see `pause`."""
+        return await self._change(competition, "cancel")
+
+    async def _change(self, competition: str, verb: str) -> CompetitionState:
+        if _is_league(competition):
+            league = await league_entry.change(
+                competition, verb, leagues=self._leagues, competitions=self._competitions
+            )
+            return league.state
+        record = await get(self._backend, competition)
+        await getattr(self._competitions, verb)(record.id)
+        return (await self._competitions.get(record.id)).state
+
+
+async def get(backend: Backend, competition: str) -> CompetitionRecord:
+    """Return a tournament or a season.
+
+    Raises:
+        NotFoundError: there is none of this id.
+    """
+    return await backend.competitions.get(checked_id(competition))
+
+
+async def view(backend: Backend, record: CompetitionRecord) -> CompetitionView:
+    """Return a competition as lists show it."""
+    entries = [] if record.divisions else await backend.competitions.entries(record.id)
+    return CompetitionView(record=record, entries=entries)
+
+
+async def settled_rules(backend: Backend, rules: RulesRequest, *, lot: str) -> CompetitionRules:
+    """Return the rules that a new competition is played by.
+
+    Args:
+        backend: whose ladder says what is left open.
+        rules: what is asked for.
+        lot: seed text of the last tie-break.
+
+    Raises:
+        InputError: they cannot be played.
+        NotFoundError: there is no such ladder.
+    """
+    ruleset = await backend.ruleset(rules.ruleset)
+    return rules.settled(ruleset, backend.settings.ladder(ruleset), lot=lot)
+
+
+async def with_everybody(
+    backend: Backend, entries: Sequence[str], ruleset: str, *, everybody: bool
+) -> list[str]:
+    """Return the entries, and behind them every active bot of a ladder if that is wanted."""
+    bots = await backend.registry.bots(ruleset=ruleset) if everybody else []
+    return [*entries, *(bot.name for bot in bots if bot.state is BotState.ACTIVE)]
+
+
+def seed_bytes(text: str) -> bytes | None:
+    """Return the 32 bytes that the seeds of all boards follow from; None for random ones."""
+    return hashlib.sha256(text.encode()).digest() if text else None
+
+
+def checked_id(competition: str) -> str:
+    """Return an id that may be one of a competition or a league.
+
+    Raises:
+        NotFoundError: it cannot be one.
+    """
+    if not _ID.fullmatch(competition):
+        raise NotFoundError(
+            f"there is no competition {competition!r}; ids are such as t-cup, l-main.s3, l-main"
+        )
+    return competition
+
+
+def _is_league(competition: str) -> bool:
+    return checked_id(competition).startswith(f"{LEAGUE}-") and "." not in competition

@@ -1,0 +1,168 @@
+"""Tournaments: planning, creating, opening and starting them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from arena.backend import competitions as shared
+from arena.backend.access import deed
+from arena.competitions import entry as competition_entry
+from arena.competitions.forecast import forecast, measure
+from arena.competitions.records import TOURNAMENT
+from arena.db.presence import Workers
+from arena.errors import InputError
+from arena.formats.model import Competition
+from arena.owners.tokens import Scope
+from referee.games import parse_ruleset
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.backend.access import Caller
+    from arena.backend.backend import Backend
+    from arena.backend.competitions import CompetitionView, RulesRequest
+    from arena.competitions.forecast import Forecast, Measurements
+
+MOST_ENTRANTS: Final = 1024
+"""Of a tournament that is forecast: the playing through takes time."""
+
+_LATEST: Final = 500
+"""Results of the ladder that a forecast is based on."""
+
+
+class Tournaments:
+    """Deeds about tournaments.
+
+    Args:
+        backend: the arena.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._competitions = backend.competitions
+
+    @deed(Scope.OPERATOR)
+    async def plan(
+        self, _caller: Caller, rules: RulesRequest, *, entrants: int, slots: int | None = None
+    ) -> tuple[Forecast, Measurements]:
+        """Return what a tournament would take, and what that is based on.
+
+        Args:
+            rules: what would be played.
+            entrants: how many would play.
+            slots: tables that are played at once; None for those of the present workers.
+
+        Raises:
+            InputError: it cannot be played.
+        """
+        if not 2 <= entrants <= MOST_ENTRANTS:
+            raise InputError(f"entrant_count is 2 to {MOST_ENTRANTS}, not {entrants}")
+        if slots is not None and slots < 1:
+            raise InputError(f"slots is 1 or more, not {slots}")
+        # A ladder need not be there yet.
+        ruleset = parse_ruleset(rules.ruleset).ruleset
+        settled = rules.settled(ruleset, self._backend.settings.ladder(ruleset), lot="")
+        seeds = tuple(f"seed-{number}" for number in range(entrants))
+        competition = Competition("t-plan", settled.format, seeds, settled.options)
+        ladder = self._backend.queues.ladder(settled.ruleset)
+        measured = measure(await ladder.latest(_LATEST))
+        there = await Workers(self._backend.redis).slots() if slots is None else slots
+        found = await asyncio.to_thread(
+            forecast, [competition], rotations=settled.rotations, slots=there, measured=measured
+        )
+        return found, measured
+
+    @deed(Scope.OPERATOR)
+    async def create(  # noqa: PLR0913 -- all that a tournament begins with
+        self,
+        _caller: Caller,
+        name: str,
+        rules: RulesRequest,
+        entries: Sequence[str] = (),
+        *,
+        everybody: bool = False,
+        seed: str = "",
+        is_open: bool = False,
+        start: bool = False,
+    ) -> tuple[CompetitionView, dict[str, str]]:
+        """Create a tournament and enter bots; perhaps start it, and then all in one step.
+
+        Args:
+            name: what it is called.
+            rules: what is played.
+            entries: bots and versions.
+            everybody: whether every active bot of the ladder enters, behind the entries.
+            seed: text that all boards follow from; "" for random ones.
+            is_open: whether owners may enter their own bots; not after the start.
+            start: whether it starts; a tournament that cannot start is not created.
+
+        Returns:
+            The tournament, and by entry why some do not play, when it started.
+
+        Raises:
+            InputError: no possible name or rules, no such bot, or one that cannot play.
+            PreconditionError: there is a tournament of this name, or more enter than may.
+        """
+        settled = await shared.settled_rules(self._backend, rules, lot=name)
+        wanted = await shared.with_everybody(
+            self._backend, entries, settled.ruleset, everybody=everybody
+        )
+        competition, left_out = f"{TOURNAMENT}-{name}", {}
+        if start:
+            record, frozen = await competition_entry.create_started(
+                competition,
+                settled,
+                wanted,
+                competitions=self._competitions,
+                registry=self._backend.registry,
+                queues=self._backend.queues,
+                seed=shared.seed_bytes(seed),
+            )
+            left_out = frozen.left_out
+        else:
+            record = await competition_entry.create(
+                competition,
+                settled,
+                wanted,
+                competitions=self._competitions,
+                registry=self._backend.registry,
+                seed=shared.seed_bytes(seed),
+                is_open=is_open,
+            )
+        return await shared.view(self._backend, record), left_out
+
+    @deed(Scope.OPERATOR)
+    async def open(self, _caller: Caller, competition: str) -> CompetitionView:
+        """Let owners enter their own bots.
+
+        Raises:
+            NotFoundError: there is no such tournament.
+            PreconditionError: it has started.
+        """
+        record = await shared.get(self._backend, competition)
+        await self._competitions.open(record.id)
+        return await shared.view(self._backend, await self._competitions.get(record.id))
+
+    @deed(Scope.OPERATOR)
+    async def start(
+        self, _caller: Caller, competition: str
+    ) -> tuple[CompetitionView, dict[str, str]]:
+        """Start a tournament: entrants and versions are settled from now on.
+
+        Returns:
+            The tournament, and by entry why some do not play.
+
+        Raises:
+            NotFoundError: there is no such tournament.
+            PreconditionError: it has started.
+            InputError: its format cannot be played by those who have entered.
+        """
+        record = await shared.get(self._backend, competition)
+        started, frozen = await competition_entry.start(
+            record.id,
+            competitions=self._competitions,
+            registry=self._backend.registry,
+            queues=self._backend.queues,
+        )
+        return await shared.view(self._backend, started), frozen.left_out
