@@ -174,7 +174,7 @@ def add(
 def suspend(
     name: Name,
     *,
-    reason: Annotated[str, typer.Option(help="One sentence for its owner.")] = "",
+    reason: Annotated[str, typer.Option(help="One sentence for its owner.")],
     server: Server = None,
     json: Json = False,
 ) -> None:
