@@ -129,7 +129,7 @@ def test_a_forfeit_is_told_in_words_and_its_turn_asked_again(ada: Author, bob: A
     assert "| LookupError: trap" in log.stdout
     fetched = ada.arena("match", "replay", match["id"])
     assert fetched.returncode == 0, fetched.stderr
-    file = ada.folder / f"{match['match']}.replay"
+    file = ada.folder / f"{match['id']}.replay"
     assert ada.arena("replay", "verify", file).returncode == 0
     forfeit = replay_files.read(file).games[0].forfeits[0]
     assert forfeit.detail == ""
