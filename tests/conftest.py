@@ -22,6 +22,7 @@ STARTING = (
     "arena/db/test_embedded.py",
     "arena/pipeline",
     "arena/processes",
+    "arena/test_documents.py",
     "chaos",
     "deploy/test_commands.py",
     "deploy/test_prometheus.py",

@@ -57,7 +57,7 @@ def skipping(folder: Path) -> Path:
 
 def test_a_skip_fails_in_continuous_integration(skipping: Path) -> None:
     """Where CI is set, a missing package cannot hide behind a skip."""
-    assert closing_line(skipping, ci="true").startswith("1 failed, 1 error in")
+    assert closing_line(skipping, ci="true").startswith("1 failed, 1 error")
 
 
 def test_a_skip_stays_a_skip_elsewhere(skipping: Path) -> None:
