@@ -1,17 +1,14 @@
-"""Brings the places of bots on the ladders up to date with their state and rulesets."""
+"""Enters bots into ladders, and withdraws them."""
 
 from arena.bots.registry import BotState, Registry
 from arena.queue.queues import Queues
 
 
 async def place(registry: Registry, queues: Queues, name: str) -> int:
-    """Bring a bot's places on the ladders up to date with its state and rulesets; idempotent.
+    """Enter an active bot into the ladders of its rulesets and withdraw it from all others.
 
-    An active bot enters the ladders of its rulesets and leaves all others; any other bot leaves all
-    and its matches are cancelled.
-
-    Returns:
-        How many matches were cancelled.
+    A bot that is not active is withdrawn from all, and its matches are cancelled. Idempotent;
+    returns how many matches were cancelled.
     """
     bot = await registry.bot(name)
     plays = bot.rulesets if bot.state is BotState.ACTIVE else ()

@@ -1,4 +1,4 @@
-"""Puts a bot through numbered steps, as its author and the arena do before it may play."""
+"""Checks a bot in numbered steps, for its author and before the arena accepts it."""
 
 from arena.check.report import CheckReport, Step, StepState
 from arena.check.run import CheckOptions, check_folder, check_upload, run_build

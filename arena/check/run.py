@@ -1,4 +1,4 @@
-"""Runs the steps of a check, in the sandbox of a referee."""
+"""Runs the steps of a check in a referee's sandbox."""
 
 from __future__ import annotations
 
@@ -54,13 +54,12 @@ _AT_ONCE: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOptions:
-    """How a check is run.
+    """The clock and the time limits of a check.
 
     Attributes:
         control: the clock of its games.
         start_limit: seconds from the start of a process to Ready.
         goodbye: seconds from MatchOver to the end of a process.
-        build_limit: how long the build command may take.
     """
 
     control: TimeControl = field(default_factory=lambda: TimeControl.parse("5+0.05"))
@@ -72,13 +71,9 @@ class CheckOptions:
 async def check_folder(
     folder: Path, referee: Referee, *, options: CheckOptions | None = None, told: Told | None = None
 ) -> CheckReport:
-    """Check an author's folder: what the arena would make of it, packed, unpacked and built.
+    """Check an author's folder as the arena would: packed, unpacked and built; it stays unchanged.
 
-    Args:
-        folder: holds bot.toml; nothing in it is changed.
-        referee: plays the games, in its sandbox.
-        options: how.
-        told: hears of each step as it ends.
+    ``told`` is called with each step as it ends.
 
     Raises:
         InputError: there is no such folder.
@@ -113,13 +108,7 @@ async def check_upload(
 
 
 async def run_build(bot: BotFolder, sandbox: Sandbox, *, limit: timedelta) -> Finding:
-    """Run a bot's build command in its folder, which it may write, without a network.
-
-    Args:
-        bot: its folder is a copy that belongs to us.
-        sandbox: what the command runs in.
-        limit: how long it may take.
-    """
+    """Run a bot's build command in its folder, writable and without a network."""
     before = (bot.path / "bot.toml").read_bytes()
     try:
         command = BotCommand(words=bot.build, folder=bot.path, writable=True)
@@ -137,7 +126,7 @@ async def run_build(bot: BotFolder, sandbox: Sandbox, *, limit: timedelta) -> Fi
 
 
 def _is_same(file: Path, content: bytes) -> bool:
-    """Return whether a file that a bot may have replaced is what it was; opens no link."""
+    """Return whether a file that a bot may have replaced is unchanged; follows no link."""
     try:
         facts = file.lstat()
     except OSError:
@@ -161,11 +150,7 @@ _TOGETHER: Final = _Games(parallel=_AT_ONCE, boards=_AT_ONCE, rotations=1)
 
 
 class _Check:
-    """The steps of one check.
-
-    Attributes:
-        name: of the bot; empty before bot.toml is read.
-    """
+    """The steps of one check. ``name`` is the bot's; empty before bot.toml is read."""
 
     def __init__(self, referee: Referee, options: CheckOptions, told: Told | None) -> None:
         self._referee = referee
@@ -177,7 +162,7 @@ class _Check:
         self._results: list[MatchResult] = []
 
     def report(self) -> CheckReport:
-        """Return what was found."""
+        """Return the report."""
         return CheckReport(bot=self.name, tier=self._referee.sandbox.tier, steps=tuple(self._steps))
 
     async def reads(self, folder: Path) -> bool:
@@ -298,7 +283,7 @@ class _Check:
         return result
 
     async def _note(self, name: str, found: Finding) -> bool:
-        """Note what a step found; return whether it did not fail."""
+        """Append a step; return whether it did not fail."""
         now = time.monotonic()
         step = Step(
             number=len(self._steps) + 1,
@@ -317,7 +302,7 @@ class _Check:
 
 
 async def play_valid(referee: Referee, plan: MatchPlan) -> MatchResult:
-    """Play a match, again with the same seed while our own lag makes it void.
+    """Play a match, again with the same seed while it is void.
 
     Raises:
         VoidMatchError: it was void three times.

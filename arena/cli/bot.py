@@ -15,7 +15,7 @@ from referee.bot_folder import load_bot_folder
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from arena.bots.registry import Added, Bot
+    from arena.bots.registry import AddedVersion, Bot
     from arena.context import Arena
 
 _COLUMNS = (
@@ -57,7 +57,7 @@ def add(
     """Add a bot, or its next version, and put it on the ladders of its rulesets."""
     load_bot_folder(folder)
 
-    async def question(arena: Arena) -> Added:
+    async def question(arena: Arena) -> AddedVersion:
         return await add_bot(arena, folder, owner=owner)
 
     added = ask(question, data_dir=data_dir, redis_url=redis_url)
@@ -73,7 +73,7 @@ def add(
 
 async def add_bot(
     arena: Arena, folder: Path, *, owner: str, rulesets: Collection[str] | None = None
-) -> Added:
+) -> AddedVersion:
     """Register a folder as the active version of its bot, and enter its ladders.
 
     Args:

@@ -29,7 +29,7 @@ from arena.competitions.report import StandingsReport, reports
 from arena.competitions.results import CompetitionResult
 from arena.competitions.store import CompetitionStore
 from arena.context import Arena
-from arena.db.presence import Workers
+from arena.db.presence import Presence
 from arena.errors import InputError
 from arena.formats.model import Competition
 from referee.games import parse_ruleset
@@ -46,7 +46,7 @@ async def forecast_of(
     """Return what competitions will take here, and what that is based on."""
     results = await arena.queues.ladder(ruleset).latest(LATEST)
     measured = measure(results)
-    there = await Workers(arena.redis).slots() if slots is None else slots
+    there = await Presence(arena.redis).slots() if slots is None else slots
     rotations = parse_ruleset(ruleset).rotations
     found = await asyncio.to_thread(
         forecast, competitions, rotations=rotations, slots=there, measured=measured

@@ -183,7 +183,7 @@ class _Show:
         self.sound = False
         self._rulesets: list[str] = []
         self._ladders: dict[str, _Ladder] = {}
-        self._reports: dict[str, rebuild.Report] = {}
+        self._reports: dict[str, rebuild.ReplayReport] = {}
         self._begun = time.monotonic()
         self._seconds = 0.0
         self._told = 0

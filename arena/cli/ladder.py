@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from arena.context import Arena
-    from arena.queue.rebuild import Report
+    from arena.queue.rebuild import ReplayReport
     from arena.queue.strengths import Strength
 
 REBUILD = "rebuild"
@@ -174,7 +174,7 @@ def _rebuild(only: str, **address: Any) -> None:
 
     json = address.pop("json")
 
-    async def question(arena: Arena) -> dict[str, Report]:
+    async def question(arena: Arena) -> dict[str, ReplayReport]:
         wanted = [await ruleset_of(arena, only)] if only else await arena.queues.rulesets()
         return {
             each: await rebuild.replay(arena.queues.ladder(each), arena.archive) for each in wanted
@@ -200,7 +200,7 @@ def _rebuild(only: str, **address: Any) -> None:
         raise typer.Exit(EXIT_FAILED)
 
 
-def _document(report: Report) -> dict[str, Any]:
+def _document(report: ReplayReport) -> dict[str, Any]:
     return {
         "equal": report.equal,
         "entries": report.sequence,

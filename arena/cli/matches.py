@@ -17,7 +17,7 @@ from arena.ratings.elo import MICRO
 
 if TYPE_CHECKING:
     from arena.context import Arena
-    from arena.queue.entries import LoggedResult
+    from arena.queue.log_entries import LoggedResult
 
 MatchId = Annotated[str, typer.Argument(metavar="ID", help="For example ladder-000001.")]
 Ruleset = Annotated[str, typer.Option("--ruleset", help="Only this ladder.")]

@@ -18,8 +18,8 @@ from arena.pipeline.trial import TrialOptions, ValidationPlan
 from arena.processes.lifecycle import process_name, run_until_told, set_up_log
 from arena.processes.sandbox import sandbox_of
 from arena.scheduler.housekeeping import keep_cache
-from arena.webhooks.outbox import Webhooks
 from arena.webhooks.sender import DeliveryOptions, WebhookSender
+from arena.webhooks.store import Webhooks
 from referee.clock import TimeControl
 from referee.tasks import cancel
 

@@ -51,7 +51,7 @@ class Announcement:
     address: str = ""
 
 
-class Workers:
+class Presence:
     """Who is alive.
 
     Args:
@@ -99,7 +99,7 @@ async def announced(redis: Redis, announcement: Announcement) -> AsyncIterator[N
     A server that does not answer meanwhile is no error: a process that was not heard of for `LIFE`
     is forgotten, and known again with the next announcement.
     """
-    workers = Workers(redis)
+    workers = Presence(redis)
     announcing = asyncio.create_task(_announce(workers, announcement))
     try:
         yield
@@ -110,7 +110,7 @@ async def announced(redis: Redis, announcement: Announcement) -> AsyncIterator[N
                 await workers.leave(announcement.name)
 
 
-async def _announce(workers: Workers, announcement: Announcement) -> None:
+async def _announce(workers: Presence, announcement: Announcement) -> None:
     while True:
         with suppress(*UNREACHABLE):
             await workers.announce(announcement)

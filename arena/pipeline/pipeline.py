@@ -18,7 +18,7 @@ import structlog
 from arena.bots.placement import place
 from arena.bots.trials import Trials
 from arena.context import Arena
-from arena.db.claims import Claim
+from arena.db.claim_queue import Claim
 from arena.db.retry import UNREACHABLE
 from arena.errors import is_full
 from arena.pipeline.suspension import Follower

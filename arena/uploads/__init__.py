@@ -4,7 +4,7 @@
 more than the standard library.
 """
 
-from arena.uploads.limits import UploadRefusedError
+from arena.uploads.archive_limits import UploadRefusedError
 from arena.uploads.pack import LEFT_OUT, pack_folder
 from arena.uploads.unpack import unpack_archive
 

@@ -8,7 +8,7 @@ import unicodedata
 from enum import Enum
 from typing import Final
 
-from arena.uploads.limits import DEPTH, ENTRIES, PATH_CHARACTERS, SEGMENT_CHARACTERS, refuse
+from arena.uploads.archive_limits import DEPTH, ENTRIES, PATH_CHARACTERS, SEGMENT_CHARACTERS, refuse
 
 _DEVICE: Final = re.compile(
     r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])( *\..*)? *", re.IGNORECASE

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from arena.errors import InputError
-from arena.uploads.limits import (
+from arena.uploads.archive_limits import (
     ARCHIVE_BYTES,
     FILE_BYTES,
     TOTAL_BYTES,

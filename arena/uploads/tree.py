@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self
 
-from arena.uploads.limits import FILE_BYTES, UploadRefusedError, refuse
+from arena.uploads.archive_limits import FILE_BYTES, UploadRefusedError, refuse
 from arena.uploads.names import Kind, Names, segments_of
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, BinaryIO, Final, Self
 
-from arena.uploads.limits import (
+from arena.uploads.archive_limits import (
     ARCHIVE_BYTES,
     ENTRIES,
     RATIO,

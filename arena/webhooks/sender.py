@@ -19,7 +19,7 @@ import structlog
 
 from arena.db.retry import UNREACHABLE
 from arena.errors import ArenaError
-from arena.webhooks.outbox import Delivery, Target, Webhooks, is_public, signature
+from arena.webhooks.store import Delivery, Target, Webhooks, is_public, signature
 from referee.tasks import is_set_within
 
 LIMIT: Final = timedelta(seconds=10)

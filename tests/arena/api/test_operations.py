@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import grpc
 
-from arena.db.presence import Announcement, Workers
+from arena.db.presence import Announcement, Presence
 from arena.owners.tokens import Scope
 from arena.queue.models import MatchSpec, RetryPolicy
 from arena.queue.retention import archive_old
@@ -184,6 +184,6 @@ async def test_whoever_is_alive_is_listed(arena: Arena) -> None:
     """With its kind and its slots."""
     operator = await arena.login("olga", Scope.OPERATOR)
     announcement = Announcement(name="worker:here:1", kind="worker", slots=3, metrics_port=7491)
-    await Workers(arena.backend.redis).announce(announcement)
+    await Presence(arena.backend.redis).announce(announcement)
     (worker,) = (await operator.ListWorkers(operations_pb2.ListWorkersRequest())).workers
     assert (worker.name, worker.kind, worker.slots) == ("worker:here:1", "worker", 3)

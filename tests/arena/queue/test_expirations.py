@@ -11,7 +11,7 @@ from arena.config import Settings
 from arena.context import Arena
 from arena.metrics import Metrics
 from arena.queue.match_queue import MatchQueue
-from arena.queue.models import Lease, Phase
+from arena.queue.models import Lease, MatchPhase
 from arena.scheduler.scheduler import LadderPlan, Scheduler, SchedulerOptions
 from arena.worker.worker import Worker, WorkerOptions
 from referee.sandbox.sandbox import PlainSandbox
@@ -82,7 +82,7 @@ async def test_an_expiry_found_at_a_lease_counts_though_its_match_is_dead(
     await queues.open(RULESET)
     await expire(queues.queue(RULESET), "m1")
     assert await worker._lease() is None
-    assert await queues.queue(RULESET).phase("m1") is Phase.DEAD
+    assert await queues.queue(RULESET).phase("m1") is MatchPhase.DEAD
     assert counted(metrics) == 1
 
 

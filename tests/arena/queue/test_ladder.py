@@ -9,8 +9,8 @@ import pytest
 from redis.asyncio import Redis
 
 from arena.db.scripts import library
-from arena.queue.entries import Entered
 from arena.queue.ladder import Ladder
+from arena.queue.log_entries import Entered
 from arena.queue.match_queue import MatchQueue
 from arena.queue.models import Forfeits, Standing
 from arena.ratings import elo

@@ -8,7 +8,7 @@ from redis.asyncio import Redis
 
 from arena.config import Settings
 from arena.context import Arena
-from arena.db.presence import Announcement, Workers
+from arena.db.presence import Announcement, Presence
 from arena.metrics import Metrics
 from arena.queue.models import MatchSpec
 from arena.queue.queues import Queues
@@ -34,7 +34,7 @@ async def queues(redis: Redis, tmp_path: Path) -> Queues:
             await queues.open(ruleset)
             await queues.ladder(ruleset).enter(name)
     announcement = Announcement(name="w", kind="worker", slots=3, metrics_port=1)
-    await Workers(redis).announce(announcement)
+    await Presence(redis).announce(announcement)
     return queues
 
 

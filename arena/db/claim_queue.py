@@ -30,7 +30,7 @@ class Claim:
     attempt: int
 
 
-class Claims:
+class ClaimQueue:
     """The claims on the items of a line.
 
     Args:

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
 
-from arena.db.claims import Claim, Claims
+from arena.db.claim_queue import Claim, ClaimQueue
 from arena.db.keys import arena_key
 from arena.db.scripts import Scripts
 from arena.errors import InputError
@@ -82,7 +82,7 @@ class Webhooks:
         self._allows_http = allows_http
         self._allows_private = allows_private
         self._scripts = Scripts(redis, "webhooks")
-        self._claims = Claims(redis, due="events", claims="event-claims")
+        self._claims = ClaimQueue(redis, due="events", claims="event-claims")
 
     async def set(self, owner: str, url: str) -> str:
         """Set an owner's address, and return the new secret.
