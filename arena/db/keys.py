@@ -1,4 +1,4 @@
-"""The names of every key in Redis, each in one of the closed sets here.
+"""Names every key in Redis.
 
 All keys of a ladder carry its hash tag, ``{l:<ruleset>}``, those of a competition or a league
 ``{c:<id>}``, and all others the tag ``{arena}``, so that a script's keys share one slot of a
@@ -96,7 +96,7 @@ def competition_key(competition: str, name: str) -> str:
 
 
 def arena_key(name: str) -> str:
-    """Return a key (one of `ARENA_KEYS`) of which the arena has one."""
+    """Return a key of `ARENA_KEYS`."""
     return f"{{arena}}:{_known(name, ARENA_KEYS)}"
 
 
@@ -112,5 +112,5 @@ def _known(name: str, names: Collection[str]) -> str:
 
 
 def milliseconds(duration: timedelta) -> int:
-    """Return a duration as scripts take it, in whole milliseconds."""
+    """Return a duration in whole milliseconds, for scripts."""
     return round(duration / timedelta(milliseconds=1))

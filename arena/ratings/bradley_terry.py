@@ -49,7 +49,7 @@ _CHUNK: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class ScoredSet:
-    """What one set says about its entrants.
+    """The mean scores of one set.
 
     Attributes:
         cluster: sets with equal clusters are not independent: the board, or the set itself.

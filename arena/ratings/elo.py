@@ -1,8 +1,7 @@
-"""The ladder's rating: Elo, online, in exact integers.
+"""Computes the ladder's rating: Elo, online, in exact integers.
 
 Every quantity is an integer: ratings in micro-Elo (millionths of an Elo point), scores in
-millionths of a game. There is no floating point at all, so that a script elsewhere (the commit
-transition in Lua) can repeat the arithmetic bit for bit.
+millionths of a game, so that the commit script in Lua can repeat the arithmetic bit for bit.
 
 Source: A. Elo, "The Rating of Chessplayers, Past and Present" (1978), the logistic form; games of
 more than two entrants are scored pair by pair and share one K over the n - 1 opponents.
@@ -125,11 +124,9 @@ def _pair_score(place: int, other: int) -> int:
 def update(
     ratings: Sequence[int], scores: Sequence[Sequence[int]], *, k: Sequence[int]
 ) -> list[int]:
-    """Return the new ratings after a match, in micro-Elo.
+    """Return the new ratings after a match, in micro-Elo, none below ``FLOOR``.
 
-    The result holds whole ratings, not changes, and is never below ``FLOOR``; ``bank_change`` gives
-    what the bank takes, so that the sum of ratings and bank stays what it was whatever K and the
-    floor do.
+    ``bank_change`` gives what the bank takes, so that the sum of ratings and bank is constant.
 
     Args:
         ratings: the ratings before the match by entrant, in micro-Elo.

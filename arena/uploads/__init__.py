@@ -1,6 +1,6 @@
-"""Bot folders on their way to the arena: packed by their author, unpacked without trust.
+"""Packs bot folders for upload, and unpacks untrusted archives.
 
-`pack_folder` makes what `unpack_archive` takes; both judge names by the same rules. Neither needs
+`pack_folder` makes what `unpack_archive` takes; both check names by the same rules. Neither needs
 more than the standard library.
 """
 

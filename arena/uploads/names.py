@@ -1,4 +1,4 @@
-"""Which names an archive's entries may have.
+"""Validates the names of an archive's entries.
 
 A name must mean the same file on every system, and nothing outside of the bot's folder.
 """
@@ -17,7 +17,7 @@ _DRIVE: Final = re.compile(r"[A-Za-z]:")
 
 
 class Kind(Enum):
-    """What an entry is."""
+    """The kind of an entry."""
 
     FILE = "file"
     FOLDER = "folder"
@@ -26,7 +26,7 @@ class Kind(Enum):
 def segments_of(name: str) -> tuple[str, ...]:
     """Return the parts of an entry's path; () for the bot's folder itself.
 
-    A leading ``./`` and the ``/`` behind a folder's name are taken off.
+    A leading ``./`` and the ``/`` behind a folder's name are stripped.
 
     Raises:
         UploadRefusedError: the name is not possible.
@@ -71,13 +71,13 @@ def _judge_segment(name: str, segment: str) -> None:
 
 
 class Names:
-    """The names of one archive, no two of which may be the same on any system."""
+    """The names of one archive, unique on case-insensitive and normalizing systems, too."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, ...], tuple[tuple[str, ...], Kind]] = {}
 
     def add(self, segments: tuple[str, ...], kind: Kind) -> list[tuple[str, ...]]:
-        """Note an entry and the folders above it; return the folders that are new, outermost first.
+        """Add an entry and its parent folders; return the folders that are new, outermost first.
 
         Raises:
             UploadRefusedError: a name that is taken, differs from another in letter case or form
@@ -112,7 +112,7 @@ class Names:
 
 
 def _folded(segment: str) -> str:
-    """Return what two names share that some file system takes for the same."""
+    """Return a form that is equal for names that some file system cannot tell apart."""
     plain = unicodedata.normalize("NFKC", segment).casefold()
     # Folding can leave a form that is not normal, and Windows drops what stands last.
     return unicodedata.normalize("NFKC", plain).rstrip(". ")

@@ -1,4 +1,4 @@
-"""Packs a bot's folder for its submission."""
+"""Packs a bot's folder for its upload."""
 
 import gzip
 import io
@@ -90,7 +90,7 @@ def _patterns(file: Path) -> list[str]:
 def _walk(
     root: Path, below: str, patterns: tuple[str, ...]
 ) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield paths relative to the root, folders before what they hold, in a fixed order."""
+    """Yield paths relative to the root, parents first, in a fixed order."""
     with os.scandir(root / below) as found:
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
