@@ -82,8 +82,7 @@ class Archive:
         data = bot_files.pack(folder, limit_bytes=self._upload_bytes)
         digest = hashlib.sha256(data).hexdigest()
         # Also when it is there already: it must not look forgotten to `old_bots`.
-        compressed = zstandard.ZstdCompressor(level=_LEVEL).compress(data)
-        self._put(self._bot_path(digest), compressed)
+        self._put_compressed(self._bot_path(digest), data)
         return digest
 
     def has_bot(self, digest: str) -> bool:
@@ -101,9 +100,7 @@ class Archive:
 
     def remove_bot(self, digest: str) -> None:
         """Remove a bot's folder that will not play, from this machine's cache, too."""
-        path = self._bot_path(digest)
-        if self._exists(path):
-            self._try(f"{path} cannot be removed", partial(self._files.rm_file, path))
+        self._remove(self._bot_path(digest))
         self.cache.remove(digest)
 
     def unpack_bot(self, digest: str) -> Path:
@@ -143,8 +140,7 @@ class Archive:
         self, ruleset: str, match_id: str, name: str, data: bytes, *, digest: bytes
     ) -> None:
         """Store what a process printed in a match; ``name`` tells which one, ``t0-e1``."""
-        path = self._log_path(ruleset, match_id, digest, name)
-        self._put(path, zstandard.ZstdCompressor(level=_LEVEL).compress(data))
+        self._put_compressed(self._log_path(ruleset, match_id, digest, name), data)
 
     def get_log(self, ruleset: str, match_id: str, name: str, *, digest: bytes) -> bytes:
         """Return what `put_log` stored."""
@@ -157,13 +153,12 @@ class Archive:
         """Remove a replay and the logs of these names that were stored with it."""
         paths = [self._log_path(ruleset, match_id, digest, name) for name in logs]
         for path in (self._replay_path(ruleset, match_id, digest), *paths):
-            if self._exists(path):
-                self._try(f"{path} cannot be removed", partial(self._files.rm_file, path))
+            self._remove(path)
 
     def put_results(self, ruleset: str, *, first: int, last: int, lines: bytes) -> None:
         """Store log entries ``first``..``last`` of a ladder, as JSON lines."""
         path = self._match_path("results", ruleset, f"{first:012d}-{last:012d}.jsonl.zst")
-        self._put(path, zstandard.ZstdCompressor(level=_LEVEL).compress(lines))
+        self._put_compressed(path, lines)
 
     def results_segments(self, ruleset: str) -> list[tuple[int, int]]:
         """Return first and last sequence of every stored segment, in order."""
@@ -213,13 +208,17 @@ class Archive:
         return f"{self._root}/{kind}/{slug(ruleset)}/{_checked(name)}"
 
     def _put(self, path: str, data: bytes) -> None:
+        write = partial(self._files.pipe_file, path, data)  # atomic in an object store
         if self._is_local:
-            self._try(
-                f"{path} cannot be written", lambda: replace_file(Path(path), data, synced=True)
-            )
-        else:
-            # One object is written in one step there.
-            self._try(f"{path} cannot be written", lambda: self._files.pipe_file(path, data))
+            write = partial(replace_file, Path(path), data, synced=True)
+        self._try(f"{path} cannot be written", write)
+
+    def _put_compressed(self, path: str, data: bytes) -> None:
+        self._put(path, zstandard.ZstdCompressor(level=_LEVEL).compress(data))
+
+    def _remove(self, path: str) -> None:
+        if self._exists(path):
+            self._try(f"{path} cannot be removed", partial(self._files.rm_file, path))
 
     def _get(self, path: str, what: str) -> bytes:
         try:

@@ -67,7 +67,7 @@ class RejectionCause(StrEnum):
     ARENA = "arena"
     """The arena could not try it; it is tried anew. Its files are kept."""
     QUOTA = "quota"
-    """It had been accepted, and its files made room for others; it is tried anew."""
+    """It was accepted, and deleted for its owner's quota; it is tried anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

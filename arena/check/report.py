@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -72,19 +72,13 @@ class CheckReport:
             "bot": self.bot,
             "sandbox": self.tier,
             "passed": self.passed,
-            "steps": [
-                {
-                    "number": step.number,
-                    "name": step.name,
-                    "state": str(step.state),
-                    "detail": step.detail,
-                    "advice": step.advice,
-                    "output": step.output,
-                    "seconds": round(step.elapsed.total_seconds(), 3),
-                }
-                for step in self.steps
-            ],
+            "steps": [_step_document(step) for step in self.steps],
         }
+
+
+def _step_document(step: Step) -> dict[str, Any]:
+    values = asdict(step)
+    return values | {"seconds": round(values.pop("elapsed").total_seconds(), 3)}
 
 
 def shorten(text: str, limit: int = OUTPUT_LIMIT) -> str:

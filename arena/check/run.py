@@ -8,7 +8,7 @@ import io
 import shutil
 import stat
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from referee.match.runner import MatchResult, Referee
     from referee.sandbox.sandbox import Sandbox
 
-    Told = Callable[[Step], Awaitable[None]]
+    OnStep = Callable[[Step], Awaitable[None]]
 
 VOIDS: Final = 3
 """How often a match is played again that our own lag made void."""
@@ -69,17 +69,21 @@ class CheckOptions:
 
 
 async def check_folder(
-    folder: Path, referee: Referee, *, options: CheckOptions | None = None, told: Told | None = None
+    folder: Path,
+    referee: Referee,
+    *,
+    options: CheckOptions | None = None,
+    on_step: OnStep | None = None,
 ) -> CheckReport:
     """Check an author's folder as the arena would: packed, unpacked and built; it stays unchanged.
 
-    ``told`` is called with each step as it ends.
+    ``on_step`` is called with each step as it ends.
 
     Raises:
         InputError: there is no such folder.
         VoidMatchError: this machine is too busy to judge.
     """
-    check = _Check(referee, options or CheckOptions(), told)
+    check = _Check(referee, options or CheckOptions(), on_step)
     scratch = await asyncio.to_thread(_workplace, folder)
     try:
         if await check.reads(folder):
@@ -98,10 +102,14 @@ def _workplace(folder: Path) -> Scratch:
 
 
 async def check_upload(
-    folder: Path, referee: Referee, *, options: CheckOptions | None = None, told: Told | None = None
+    folder: Path,
+    referee: Referee,
+    *,
+    options: CheckOptions | None = None,
+    on_step: OnStep | None = None,
 ) -> CheckReport:
     """Check a folder that was unpacked and built already; see `check_folder`."""
-    check = _Check(referee, options or CheckOptions(), told)
+    check = _Check(referee, options or CheckOptions(), on_step)
     if await check.reads(folder):
         await check.plays(folder)
     return check.report()
@@ -137,7 +145,7 @@ def _is_same(file: Path, content: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Games:
-    """What is played in one step; an opponent of None is a house bot."""
+    """The match of one step; an opponent of None is a house bot."""
 
     parallel: int
     boards: int = 1
@@ -152,10 +160,10 @@ _TOGETHER: Final = _Games(parallel=_AT_ONCE, boards=_AT_ONCE, rotations=1)
 class _Check:
     """The steps of one check. ``name`` is the bot's; empty before bot.toml is read."""
 
-    def __init__(self, referee: Referee, options: CheckOptions, told: Told | None) -> None:
+    def __init__(self, referee: Referee, options: CheckOptions, on_step: OnStep | None) -> None:
         self._referee = referee
         self._options = options
-        self._told = told
+        self._on_step = on_step
         self._steps: list[Step] = []
         self.name = ""
         self._begun = time.monotonic()
@@ -288,16 +296,13 @@ class _Check:
         step = Step(
             number=len(self._steps) + 1,
             name=name,
-            state=found.state,
-            detail=found.detail,
-            advice=found.advice,
-            output=found.output,
+            **asdict(found),
             elapsed=timedelta(seconds=now - self._begun),
         )
         self._begun = now
         self._steps.append(step)
-        if self._told is not None:
-            await self._told(step)
+        if self._on_step is not None:
+            await self._on_step(step)
         return found.state is not StepState.FAIL
 
 

@@ -45,7 +45,7 @@ def check(
         if sandbox and walls.tier == PlainSandbox.tier:
             complain(f"no sandbox works here, so the bot runs as a process of yours: {walls.why}")
         referee = Referee(sandbox=walls, cores=core_count(), tables=core_count())
-        return await check_folder(bot, referee, options=options, told=told)
+        return await check_folder(bot, referee, options=options, on_step=told)
 
     report = run_async(main())
     if json:

@@ -15,7 +15,6 @@ import subprocess
 import time
 from datetime import timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 import redis
@@ -31,7 +30,7 @@ _SOCKET_PATH_BYTES: Final = 107
 _LOADING: Final = timedelta(minutes=2)
 """How long a large append-only file may take to load."""
 
-_ROOM_BYTES: Final = 64 << 10
+_FULL_BYTES: Final = 64 << 10
 """With less the disk counts as full."""
 
 
@@ -111,7 +110,7 @@ class EmbeddedServer:
         """Return why the server ended, by its log and its disk."""
         said = _last_words(self.log)
         with contextlib.suppress(OSError):
-            if shutil.disk_usage(self._folder).free < _ROOM_BYTES:
+            if shutil.disk_usage(self._folder).free < _FULL_BYTES:
                 return f"the disk below {self._folder} is full, make room ({said})"
         return said
 
@@ -119,12 +118,7 @@ class EmbeddedServer:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _command(self, binary: Path) -> list[str]:
@@ -223,7 +217,7 @@ def _private_folder(folder: Path, data: Path) -> None:
 def _last_words(log: Path) -> str:
     with contextlib.suppress(OSError):
         lines = log.read_text(errors="replace").splitlines()
-        # The advice that each start gives says nothing of an end.
+        # Each start logs this advice.
         said = [line for line in lines if "WARNING Memory overcommit" not in line]
         return " ".join(" ".join(said[-3:]).split()[-60:]) or "it said nothing"
     return "it wrote no log"

@@ -70,19 +70,21 @@ class Script:
 
 
 @cache
-def load(room: str, name: str) -> Script:
+def load(package: str, name: str) -> Script:
     """Load a script of a package of the arena, such as ``queue``.
 
     Raises:
         ValueError: its header is malformed, or names an unknown key.
     """
-    source = (files("arena") / room / "lua" / f"{name}.lua").read_text()
+    source = (files("arena") / package / "lua" / f"{name}.lua").read_text()
     header = _HEADER.match(source)
     if header is None:
-        raise ValueError(f"{room}/lua/{name}.lua has no header of USES, KEYS, ARGV and Returns")
+        raise ValueError(f"{package}/lua/{name}.lua has no header of USES, KEYS, ARGV and Returns")
     keys = header["keys"].replace("\n--", "").split()
     if unknown := set(keys) - KEY_NAMES:
-        raise ValueError(f"{room}/lua/{name}.lua names unknown keys: {', '.join(sorted(unknown))}")
+        raise ValueError(
+            f"{package}/lua/{name}.lua names unknown keys: {', '.join(sorted(unknown))}"
+        )
     table = ", ".join(f"{field(key)} = KEYS[{index}]" for index, key in enumerate(keys, start=1))
     arguments = re.findall(_ARGUMENT, header["argv"])
     numbered = enumerate(arguments, start=1)
@@ -122,16 +124,16 @@ def _closure(name: str) -> Iterator[str]:
 class Scripts:
     """The scripts of a package, bound to a client and, by the function ``key``, to keys."""
 
-    def __init__(self, redis: Redis, room: str, key: Callable[[str], str] = arena_key) -> None:
+    def __init__(self, redis: Redis, package: str, key: Callable[[str], str] = arena_key) -> None:
         self._redis = redis
-        self._room = room
+        self._package = package
         self._key = key
         self._bound: dict[str, tuple[Script, AsyncScript, list[str]]] = {}
 
     async def run(self, name: str, *arguments: str | bytes | int) -> Any:
         """Run a script and return the server's reply, texts as bytes."""
         if name not in self._bound:
-            script = load(self._room, name)
+            script = load(self._package, name)
             keys = [self._key(each) for each in script.keys]
             self._bound[name] = script, self._redis.register_script(script.text), keys
         script, call, keys = self._bound[name]

@@ -188,7 +188,7 @@ class Trial:
     async def _passes_check(self, folder: Path) -> bool:
         await self._note_state(VersionState.CHECKING)
         report: CheckReport = await check_upload(
-            folder, self._referee, options=self._options.check, told=self._note_step
+            folder, self._referee, options=self._options.check, on_step=self._note_step
         )
         return report.passed
 

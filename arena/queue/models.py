@@ -4,11 +4,11 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import combinations
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from arena.errors import InputError
 from arena.version_id import VersionId, bot_of
@@ -138,19 +138,10 @@ class MatchSpec:
 
     def to_json(self) -> str:
         """Return compact JSON, without the time of creation (the server adds it)."""
-        values: dict[str, Any] = {
-            "id": self.id,
-            "ruleset": self.ruleset,
-            "flow": self.flow,
-            "entrants": self.entrants,
-            "boards": self.boards,
-            "seed": self.seed.hex(),
-            "time_control": self.time_control,
-            "rated": self.rated,
-            "cost": self.cost,
-        }
-        if self.metadata:
-            values["metadata"] = dict(self.metadata)
+        values = asdict(self) | {"seed": self.seed.hex()}
+        del values["created_time_ms"]
+        if not self.metadata:
+            del values["metadata"]
         return json.dumps(values, separators=(",", ":"), ensure_ascii=False)
 
     @classmethod
@@ -160,10 +151,6 @@ class MatchSpec:
         values["entrants"] = tuple(values["entrants"])
         values["seed"] = bytes.fromhex(values["seed"])
         return cls(**values, created_time_ms=created_time_ms)
-
-    def created(self, time_ms: int) -> Self:
-        """Return the same spec with its time of creation."""
-        return replace(self, created_time_ms=time_ms)
 
 
 def _require(fact: object, what: str, possible: str) -> None:
@@ -231,15 +218,7 @@ class Luck:
     @property
     def numbers(self) -> tuple[int, ...]:
         """All of them, in their order."""
-        return (
-            self.first_seat,
-            self.first_seat_most,
-            self.sets,
-            self.rotations,
-            self.total,
-            self.squares,
-            self.set_squares,
-        )
+        return astuple(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,7 +89,7 @@ class Queues:
                 worker, token=token, duration=duration, expired=expired
             )
             if lease is not None:
-                # The match is ours now: an uncharged one is better than one that nobody plays.
+                # The match is leased: better uncharged than not played.
                 with suppress(RedisError, OSError):
                     await self._scripts.run("share", ruleset, lease.spec.cost)
                 return lease

@@ -96,7 +96,7 @@ class LadderStrengths:
             if isinstance(entry, LoggedResult):
                 self._count(entry)
             elif isinstance(entry, Annulled):
-                await self._take_away(entry)
+                await self._subtract(entry)
             self.sequence = entry.sequence
         return self.sequence != before
 
@@ -112,7 +112,7 @@ class LadderStrengths:
             for scores in board_scores(result):
                 self._sums.add(result.bots, scores, times=times)
 
-    async def _take_away(self, annulment: Annulled) -> None:
+    async def _subtract(self, annulment: Annulled) -> None:
         log = whole_log(self._ladder, self._archive, after=annulment.target - 1)
         async for entry in log:
             if isinstance(entry, LoggedResult):
@@ -134,15 +134,13 @@ class LadderStrengths:
             for bot in bots
         }
 
-    # Beside the ladder.
-
     async def publish(self, column: dict[str, LadderStrength]) -> None:
         """Store the strengths, and the sums that they were fitted to, in Redis."""
         pipe = self._redis.pipeline(transaction=True)
         key = ladder_key(self._ladder.ruleset, "strengths")
         pipe.delete(key)
         if column:
-            pipe.hset(key, mapping={bot: _line(each) for bot, each in column.items()})
+            pipe.hset(key, mapping={bot: _encode(each) for bot, each in column.items()})
         if len(self._sums) <= MOST_TABLES:
             document = {
                 "sequence": self.sequence,
@@ -171,17 +169,17 @@ async def published(redis: Redis, ruleset: str, bots: Sequence[str]) -> dict[str
     """Return the published strengths of those bots that have one."""
     if not bots:
         return {}
-    lines: Any = await redis.hmget(ladder_key(ruleset, "strengths"), list(bots))
-    pairs = zip(bots, lines, strict=True)
-    return {bot: _read(line) for bot, line in pairs if line is not None}
+    rows: Any = await redis.hmget(ladder_key(ruleset, "strengths"), list(bots))
+    pairs = zip(bots, rows, strict=True)
+    return {bot: _decode(row) for bot, row in pairs if row is not None}
 
 
-def _line(each: LadderStrength) -> str:
+def _encode(each: LadderStrength) -> str:
     strength = each.strength
     known = None if strength is None else [strength.elo, strength.error, strength.note]
     return json.dumps([known, each.matches, each.timeouts], separators=(",", ":"))
 
 
-def _read(line: bytes) -> LadderStrength:
-    known, matches, timeouts = json.loads(line)
+def _decode(row: bytes) -> LadderStrength:
+    known, matches, timeouts = json.loads(row)
     return LadderStrength(None if known is None else Strength(*known), matches, timeouts)

@@ -166,11 +166,11 @@ class Estimate:
     observations: int
     mean: float
     elo: float
-    elo_error: float | None
-    nelo: float | None
-    nelo_error: float | None
-    los: float | None
-    note: str
+    note: str = ""
+    elo_error: float | None = None
+    nelo: float | None = None
+    nelo_error: float | None = None
+    los: float | None = None
 
 
 def elo_from_score(score: float) -> float:
@@ -194,7 +194,8 @@ def estimate(counts: Counts) -> Estimate:
     mean = sum(score * count for score, count in cells) / total
     variance = sum(count * (score - mean) ** 2 for score, count in cells) / total
     if max(count for _, count in cells) == total:
-        return _estimate_without_spread(total, mean)
+        note = "every result was the same, so there is no spread to estimate an error from"
+        return Estimate(total, mean, elo_from_score(mean), note)
     error = math.sqrt(variance / total)
     width = elo_from_score(mean + Z95 * error) - elo_from_score(mean - Z95 * error)
     deviation = math.sqrt(variance * counts.games_each)
@@ -207,19 +208,6 @@ def estimate(counts: Counts) -> Estimate:
         nelo_error=Z95 * error / deviation * NELO_SCALE,
         los=NormalDist().cdf((mean - 0.5) / error),
         note="" if math.isfinite(width) else "too few results: the interval has no end",
-    )
-
-
-def _estimate_without_spread(total: int, mean: float) -> Estimate:
-    return Estimate(
-        observations=total,
-        mean=mean,
-        elo=elo_from_score(mean),
-        elo_error=None,
-        nelo=None,
-        nelo_error=None,
-        los=None,
-        note="every result was the same, so there is no spread to estimate an error from",
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -49,7 +50,7 @@ async def test_a_leased_match_is_the_one_enqueued(queue: MatchQueue) -> None:
     await enqueue(queue, spec)
     lease = await take(queue)
     assert lease.spec.created_time_ms > 1_700_000_000_000
-    assert lease.spec == spec.created(lease.spec.created_time_ms)
+    assert lease.spec == replace(spec, created_time_ms=lease.spec.created_time_ms)
     assert (lease.attempt, lease.voids) == (1, 0)
     assert lease.deadline_ms - lease.spec.created_time_ms >= 30_000
 
