@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from arena.backend.access import deed
-from arena.bots.placement import place
+from arena.bots.placement import update_ladders
 from arena.bots.registry import BotState
 from arena.errors import InputError, NotFoundError
 from arena.owners.tokens import Scope
@@ -96,7 +96,7 @@ class Uploads:
                 file,
                 owner=owner,
                 admit=lambda name: self._admit(owner, name),
-                fit=lambda name, digest: self._backend.quota.fit(owner, name, digest),
+                fit=lambda name, digest: self._backend.quota.fit_upload(owner, name, digest),
             )
             return added, 0
 
@@ -123,7 +123,7 @@ class Uploads:
                 file, owner=owner, house=owner == HOUSE
             )
             registry, queues = self._backend.registry, self._backend.queues
-            return added, await place(registry, queues, added.bot.name)
+            return added, await update_ladders(registry, queues, added.bot.name)
 
         return await self._receive_and_store(pieces, store)
 

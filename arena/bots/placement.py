@@ -4,7 +4,7 @@ from arena.bots.registry import BotState, Registry
 from arena.queue.queues import Queues
 
 
-async def place(registry: Registry, queues: Queues, name: str) -> int:
+async def update_ladders(registry: Registry, queues: Queues, name: str) -> int:
     """Enter an active bot into the ladders of its rulesets and withdraw it from all others.
 
     A bot that is not active is withdrawn from all, and its matches are cancelled. Idempotent;
@@ -14,7 +14,7 @@ async def place(registry: Registry, queues: Queues, name: str) -> int:
     plays = bot.rulesets if bot.state is BotState.ACTIVE else ()
     cancelled = 0
     for ruleset in plays:
-        await queues.open(ruleset)
+        await queues.open_ladder(ruleset)
         await queues.ladder(ruleset).enter(name)
     for ruleset in await queues.rulesets():
         if ruleset not in plays and await queues.ladder(ruleset).withdraw(name):

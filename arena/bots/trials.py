@@ -93,7 +93,7 @@ class Trials(ClaimQueue):
         return TrialVerdict(reply.decode())
 
     async def placements(self) -> list[str]:
-        """Return the bots whose ladders have to be updated by `placement.place`."""
+        """Return the bots whose ladders have to be updated by `placement.update_ladders`."""
         names: Any = await self._redis.smembers(_PLACEMENTS)
         return sorted(name.decode() for name in names)
 

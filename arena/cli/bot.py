@@ -89,7 +89,7 @@ async def add_bot(
     added = await arena.registry.add_folder(folder, owner=owner, house=owner == HOUSE)
     for ruleset in added.bot.rulesets:
         if rulesets is None or ruleset in rulesets:
-            await arena.queues.open(ruleset)
+            await arena.queues.open_ladder(ruleset)
             await arena.queues.ladder(ruleset).enter(added.bot.name)
     return added
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from arena.check import CheckOptions, CheckReport, Step, StepState, check_folder
+from arena.check.report import CheckReport, Step, StepState
+from arena.check.run import CheckOptions, check_folder
 from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json
 from arena.cli.loop import run_async
 from arena.cli.play import core_count

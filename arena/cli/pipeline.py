@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import structlog
 import typer
 
-from arena.check import CheckOptions
+from arena.check.run import CheckOptions
 from arena.cli.connection import settings_of
 from arena.cli.console import DataDir, RedisUrl
 from arena.cli.service import ConfigFile, MetricsPort, ladder_plan, part, worker_options

@@ -165,7 +165,7 @@ async def _play(
 ) -> _T:
     async with connected(settings.model_copy(update={"redis_url": supervisor.url})) as arena:
         # The bots stand on the ladder, but all workers are the tournament's.
-        await arena.queues.open(ruleset)
+        await arena.queues.open_ladder(ruleset)
         await arena.queues.queue(ruleset).pause(FLOW)
         added = [await add_bot(arena, each, owner=HOUSE, rulesets=[ruleset]) for each in folders]
         return await tournament(arena, [each.bot.name for each in added])

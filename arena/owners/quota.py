@@ -38,7 +38,7 @@ class OwnerQuota:
         self._competitions = CompetitionStore(arena.redis)
         self._bound = arena.settings.owner_bytes
 
-    async def fit(self, owner: str, name: str, digest: str) -> None:
+    async def fit_upload(self, owner: str, name: str, digest: str) -> None:
         """Delete the oldest unneeded versions until the upload fits the owner's quota.
 
         An upload that cannot fit is removed again. Unneeded is what is neither active, being

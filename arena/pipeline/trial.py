@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Final
 from arena.bots.registry import BotState, RejectionCause, VersionState
 from arena.bots.steps import VersionStep
 from arena.bots.trials import Trials, TrialVerdict
-from arena.check import CheckOptions, StepState, check_upload, judging, run_build
+from arena.check import judging
 from arena.check.judging import Finding
-from arena.check.run import play_valid
+from arena.check.report import StepState
+from arena.check.run import CheckOptions, check_upload, play_valid, run_build
 from arena.errors import ArenaError, InputError
 from arena.sample_bots import shipped_bot
 from arena.version_id import bot_of
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from arena.bots.registry import Version
-    from arena.check import CheckReport, Step
+    from arena.check.report import CheckReport, Step
     from arena.context import Arena
     from arena.db.claim_queue import Claim
     from arena.webhooks.events import Event

@@ -19,18 +19,16 @@ PAGE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The live state of a ladder at one moment.
+    """The live state of a ladder at one moment, or the part of it that an annulment changes.
 
     Attributes:
         sequence: of the last entry of the log.
-        archived: of the last entry that was moved to the archive.
         bank: in micro-Elo; the sum of all ratings and the bank is 0.
         ratings: by bot, in micro-Elo.
         games: by version, its rated matches.
     """
 
     sequence: int
-    archived: int
     bank: int
     ratings: Mapping[str, int]
     games: Mapping[str, int]
@@ -42,16 +40,6 @@ class Ends:
 
     sequence: int
     archived: int
-
-
-@dataclass(frozen=True, slots=True)
-class Rerating:
-    """Changed ratings, counts of rated matches, and the bank, as of a sequence of the log."""
-
-    sequence: int
-    bank: int
-    ratings: Mapping[str, int]
-    games: Mapping[str, int]
 
 
 class Ladder:
@@ -156,8 +144,8 @@ class Ladder:
 
     async def snapshot(self) -> Snapshot:
         """Return the live state in one step."""
-        sequence, archived, bank, ratings, games = await self._scripts.run("snapshot")
-        return Snapshot(int(sequence), int(archived), int(bank), _numbers(ratings), _numbers(games))
+        sequence, bank, ratings, games = await self._scripts.run("snapshot")
+        return Snapshot(int(sequence), int(bank), _numbers(ratings), _numbers(games))
 
     async def ends(self) -> Ends:
         """Return the sequences of the last entry and of the last archived one."""
@@ -168,20 +156,20 @@ class Ladder:
         """Drop archived entries up to sequence ``last``; False when that was done before."""
         return bool(await self._scripts.run("trim", last, *match_ids))
 
-    async def annul(self, match_id: str, annulment: bytes, ratings: Rerating) -> str:
+    async def annul(self, match_id: str, annulment: bytes, changes: Snapshot) -> str:
         """Log an annulment and update the ratings; see `arena.queue.rebuild.annul`.
 
         Returns:
             ``annulled``, ``moved`` (the log has grown, nothing changed) or ``already``.
         """
-        pairs = (*ratings.ratings.items(), *ratings.games.items())
+        pairs = (*changes.ratings.items(), *changes.games.items())
         answer = await self._scripts.run(
             "annul",
-            ratings.sequence,
+            changes.sequence,
             match_id,
             annulment,
-            ratings.bank,
-            len(ratings.ratings),
+            changes.bank,
+            len(changes.ratings),
             *(each for pair in pairs for each in pair),
         )
         return str(answer.decode())

@@ -75,7 +75,6 @@ class MatchPhase(StrEnum):
     DELAYED = "delayed"
     """Waits for its back-off after an expired lease or a void."""
     PAUSED = "paused"
-    """Its flow is paused."""
     DEAD = "dead"
     """Out of attempts or voids; waits for an operator."""
     CANCELLED = "cancelled"

@@ -29,7 +29,7 @@ class Queues:
         self._queues: dict[str, MatchQueue] = {}
         self._ladders: dict[str, Ladder] = {}
 
-    async def open(self, ruleset: str) -> None:
+    async def open_ladder(self, ruleset: str) -> None:
         """Register a ladder by its canonical ruleset; idempotent.
 
         Raises:

@@ -10,7 +10,7 @@ from typing import Final
 
 from arena.errors import ArenaError, InputError
 from arena.queue import log_binary
-from arena.queue.ladder import Ladder, Rerating
+from arena.queue.ladder import Ladder, Snapshot
 from arena.queue.log_entries import Annulled, Entered, LogEntry, LoggedResult
 from arena.queue.retention import ResultsArchive, whole_log
 from arena.ratings import elo
@@ -149,7 +149,7 @@ async def annul(
                 return await annul(ladder, match_id, reason=reason, archive=archive, check=check)
             live.apply(entry)
             wanted.apply(entry)
-        rerating = Rerating(
+        changes = Snapshot(
             live.sequence,
             wanted.bank,
             _changed(live.ratings, wanted.ratings),
@@ -157,7 +157,7 @@ async def annul(
         )
         if check is not None:
             await check()
-        answer = await ladder.annul(match_id, annulment, rerating)
+        answer = await ladder.annul(match_id, annulment, changes)
         if answer != "moved":
             return answer == "annulled"
     raise ArenaError(f"{ladder.ruleset} is too busy to annul {match_id}; pause its flows first")

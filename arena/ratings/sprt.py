@@ -270,7 +270,6 @@ class SprtVerdict(StrEnum):
     ELO1 = "elo1"
     """Stop: the lead is at least ``elo1``, as far as the test can tell."""
     CONTINUE = "continue"
-    """Undecided: play on."""
 
 
 def verdict(ratio: float, *, alpha: float = 0.05, beta: float = 0.05) -> SprtVerdict:

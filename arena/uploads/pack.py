@@ -18,7 +18,7 @@ from arena.uploads.archive_limits import (
     UploadRefusedError,
     refuse,
 )
-from arena.uploads.names import Kind, Names, segments_of
+from arena.uploads.names import Names, segments_of
 
 LEFT_OUT: Final = (
     ".git",
@@ -113,11 +113,11 @@ def _add(
 ) -> None:
     entry = tarfile.TarInfo(path)
     if stat.S_ISDIR(facts.st_mode):
-        names.add(segments_of(path), Kind.FOLDER)
+        names.add(segments_of(path), is_folder=True)
         entry.type, entry.mode = tarfile.DIRTYPE, 0o755
         tar.addfile(entry)
     elif stat.S_ISREG(facts.st_mode):
-        names.add(segments_of(path), Kind.FILE)
+        names.add(segments_of(path), is_folder=False)
         if facts.st_size > FILE_BYTES:
             raise refuse(path, f"is larger than {FILE_BYTES >> 20} MiB")
         entry.size = facts.st_size

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from arena.uploads.archive_limits import FILE_BYTES, UploadRefusedError, refuse
-from arena.uploads.names import Kind, Names, segments_of
+from arena.uploads.names import Names, segments_of
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -49,14 +49,14 @@ class Tree:
     def add_folder(self, name: str) -> None:
         """Make a folder, unless another entry's path made it."""
         if segments := segments_of(name):
-            self._make(self._names.add(segments, Kind.FOLDER))
+            self._make(self._names.add(segments, is_folder=True))
 
     def add_file(self, name: str, chunks: Iterable[bytes], *, executable: bool) -> None:
         """Write a file and its parent folders, or raise `UploadRefusedError`."""
         segments = segments_of(name)
         if not segments:
             raise refuse(name, "is the bot's folder, and cannot be a file")
-        self._make(self._names.add(segments, Kind.FILE))
+        self._make(self._names.add(segments, is_folder=False))
         with self._parent(segments) as parent:
             file = os.open(segments[-1], _FILE, 0o600, dir_fd=parent)
             with os.fdopen(file, "wb") as out:

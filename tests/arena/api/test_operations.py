@@ -93,7 +93,7 @@ async def test_all_dead_matches_are_retried_or_purged(arena: Arena) -> None:
     for number in range(3):
         await add_match(arena, f"ladder-{number:06}")
     arena.backend.queues.queue(RULESET)._policy = RetryPolicy(voids=1)
-    await arena.backend.queues.open("pese-katesh")
+    await arena.backend.queues.open_ladder("pese-katesh")
     await lose(arena)
     retry, purge = operations_pb2.RetryMatchesRequest(), operations_pb2.PurgeMatchesRequest()
     for call in (ada.RetryMatches(retry), ada.PurgeMatches(purge)):

@@ -97,7 +97,7 @@ class Hall:
             await self.registry.add_folder(self.bot_folder(name), owner=owner or name, house=house)
             self.strengths[name] = -60.0 * number
             for ruleset in RULESETS:
-                await self.queues.open(ruleset)
+                await self.queues.open_ladder(ruleset)
                 await self.queues.ladder(ruleset).enter(name)
 
     async def create(self, bots: Sequence[str], format: Format, **facts: Any) -> CompetitionRecord:  # noqa: A002 -- the rules' own word

@@ -17,7 +17,7 @@ from arena.archive.archive import Archive
 from arena.bots.registry import AddedVersion, BotState, Registry, Version, VersionState
 from arena.bots.submissions import Submissions
 from arena.bots.trials import Trials
-from arena.check import CheckOptions
+from arena.check.run import CheckOptions
 from arena.config import Settings
 from arena.context import Arena
 from arena.pipeline.pipeline import Pipeline, PipelineOptions

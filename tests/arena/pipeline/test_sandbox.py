@@ -76,7 +76,7 @@ async def test_a_worker_without_walls_plays_trusted_bots_alone(
         async with line.running():
             await line.tried(line.bot())
     await line.registry.add_folder(line.bot(name="other"), owner="ada")
-    await line.queues.open("quasenbo")
+    await line.queues.open_ladder("quasenbo")
     queue = line.queues.queue("quasenbo")
     await enqueue(queue, make_spec("m1", "it@1", "other@1", boards=1, time_control="5"))
     stopping = asyncio.Event()

@@ -81,7 +81,7 @@ async def scene(line: Line) -> Scene:
     for name in ("it", "other"):
         await line.registry.add_folder(line.bot(name=name), owner="ada")
     for ruleset in ("quasenbo", "pese-katesh"):
-        await line.queues.open(ruleset)
+        await line.queues.open_ladder(ruleset)
     await line.queues.ladder("quasenbo").enter("it")
     return Scene(line)
 

@@ -31,7 +31,7 @@ async def queues(redis: Redis, tmp_path: Path) -> Queues:
             make_bot(tmp_path, name, rulesets=RULESETS), owner="house", house=True
         )
         for ruleset in RULESETS:
-            await queues.open(ruleset)
+            await queues.open_ladder(ruleset)
             await queues.ladder(ruleset).enter(name)
     announcement = Announcement(name="w", kind="worker", slots=3, metrics_port=1)
     await Presence(redis).announce(announcement)
