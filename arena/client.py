@@ -1,7 +1,8 @@
 """Calls a running arena from afar; what it refuses comes back as the errors of `arena.errors`.
 
-Needs gRPC and protobuf alone. Where the arena is and which token to use stands in a file that
-`Login.save` writes, or in the environment: ``ARENA_SERVER``, ``ARENA_TOKEN``, ``ARENA_CA``.
+Needs gRPC and protobuf alone. Which arena is meant, and as whom it is called, say in falling order
+an argument, the environment (``ARENA_SERVER``, ``ARENA_TOKEN``, ``ARENA_CA``), the data folder of
+an arena on this machine, and a file that `Login.save` writes.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import asdict, dataclass
+import socket
+import ssl
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
@@ -28,9 +32,17 @@ from arena.errors import (
     PreconditionError,
     UnauthenticatedError,
 )
-from arena.files import write_private
+from arena.files import ADDRESS_FILE, ADMIN_FILE, write_private
 from arena.v1.arena_pb2_grpc import ArenaServiceStub
-from arena.v1.bots_pb2 import SubmitVersionRequest, SubmitVersionResponse, UploadHeader
+from arena.v1.bots_pb2 import (
+    AddBotHeader,
+    AddBotRequest,
+    AddBotResponse,
+    SubmitVersionRequest,
+    SubmitVersionResponse,
+    UploadHeader,
+)
+from arena.v1.competitions_pb2_grpc import CompetitionServiceStub
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,6 +50,7 @@ if TYPE_CHECKING:
 PORT: Final = 7400
 TIMEOUT: Final = timedelta(seconds=30)
 MESSAGE_BYTES: Final = 256 << 10
+_DATA: Final = Path("arena-data")
 _CHUNK: Final = 64 << 10
 _UPLOAD: Final = timedelta(minutes=5)
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]*")
@@ -63,11 +76,14 @@ class Login:
             before it. Without them TLS is used unless the host is this machine.
         token: the secret; empty for a stranger.
         ca: PEM file of whoever signed the arena's certificate; empty for the usual authorities.
+        data_dir: the data folder of an arena on this machine, whose ``ca`` is its own certificate,
+            made out to whichever name; None for an arena elsewhere.
     """
 
     address: str
     token: str = ""
     ca: str = ""
+    data_dir: Path | None = None
 
     @property
     def target(self) -> str:
@@ -97,31 +113,78 @@ class Login:
             InputError: it cannot be written.
         """
         file = path or login_file()
-        write_private(file, json.dumps(asdict(self), indent=2) + "\n")
+        kept = {"address": self.address, "token": self.token, "ca": self.ca}
+        write_private(file, json.dumps(kept, indent=2) + "\n")
         return file
 
     @classmethod
-    def load(cls, environment: Mapping[str, str] | None = None) -> Self:
-        """Return what the environment says, and for what it leaves open the file.
+    def load(cls, environment: Mapping[str, str] | None = None, *, server: str = "") -> Self:
+        """Return the arena that is meant, and as whom to call it.
 
-        A token of the file goes to the file's arena only.
+        A token or an authority that was kept for one arena goes to that arena only.
+
+        Args:
+            environment: instead of the process's own.
+            server: an address that comes before all else.
 
         Raises:
-            InputError: neither names an arena, or the file cannot be read.
+            InputError: no arena is named, none runs in the data folder, or a file cannot be read.
         """
         given = os.environ if environment is None else environment
-        address, token = given.get("ARENA_SERVER", ""), given.get("ARENA_TOKEN", "")
-        file = login_file(given)
-        saved = _read(file) if file.exists() else {}
-        if not address and not saved:
+        address = server or given.get("ARENA_SERVER", "")
+        found = cls._find(given, address)
+        return replace(
+            found,
+            token=given.get("ARENA_TOKEN", "") or found.token,
+            ca=given.get("ARENA_CA", "") or found.ca,
+        )
+
+    @classmethod
+    def _find(cls, environment: Mapping[str, str], address: str) -> Self:
+        """Return what was kept for an address, or without one for the first arena that was kept."""
+        folder = _data_dir(environment)
+        if folder is not None:
+            here = cls._here(folder)
+            if not address or (here is not None and address == here.address):
+                if here is not None:
+                    return here
+                raise InputError(
+                    f"no arena runs in {folder}: start one with `arena up`, or name another by "
+                    "--server or ARENA_SERVER"
+                )
+        file = login_file(environment)
+        kept = _read(file) if file.exists() else {}
+        if kept and address in {"", kept["address"]}:
+            return cls(address=kept["address"], token=kept["token"], ca=kept["ca"])
+        if not address:
             raise InputError(
-                "which arena? `arena login ADDRESS` keeps one, ARENA_SERVER names one for a call"
+                "no arena is known here: `arena up` starts one on this machine, `arena login "
+                "ADDRESS` keeps one far away, and --server or ARENA_SERVER names one"
             )
-        same = not address or address == saved.get("address")
-        if same:
-            address, token = saved["address"], token or saved["token"]
-        ca = given.get("ARENA_CA", "") or (saved.get("ca", "") if same else "")
-        return cls(address=address, token=token, ca=ca)
+        return cls(address=address)
+
+    @classmethod
+    def _here(cls, folder: Path) -> Self | None:
+        """Return the arena whose API runs with a data folder; None when it does not run."""
+        try:
+            lines = (folder / ADDRESS_FILE).read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise InputError(f"{error.filename} cannot be read: {error.strerror}") from error
+        token = ""
+        with suppress(OSError):
+            token = (folder / ADMIN_FILE).read_text(encoding="ascii").strip()
+        address, ca = [*lines, "", ""][:2]
+        return cls(address=address, token=token, ca=ca, data_dir=folder)
+
+
+def _data_dir(environment: Mapping[str, str]) -> Path | None:
+    """Return the data folder that is named or lies here; None without one."""
+    named = environment.get("ARENA_DATA_DIR", "")
+    if named:
+        return Path(named)
+    return _DATA if _DATA.is_dir() else None
 
 
 def login_file(environment: Mapping[str, str] | None = None) -> Path:
@@ -149,7 +212,8 @@ class Client:
         login: where and as whom.
 
     Attributes:
-        stub: every call, to be made by `ask`, `watch` and `submit`.
+        stub: every call but those about competitions, to be made by `ask`, `watch` and `submit`.
+        competitions: the calls about competitions, likewise.
 
     Raises:
         InputError: the token cannot be one, or the file of the authority cannot be read.
@@ -164,6 +228,7 @@ class Client:
         self.login = login
         self._channel = _channel(login)
         self.stub = ArenaServiceStub(self._channel)
+        self.competitions = CompetitionServiceStub(self._channel)
 
     def ask(
         self,
@@ -217,6 +282,29 @@ class Client:
         except grpc.RpcError as error:
             raise self._error(error) from error
 
+    def add_bot(self, archive: bytes, *, owner: str = "") -> AddBotResponse:
+        """Add a packed bot untried, as its active version; for admins.
+
+        Args:
+            archive: a tar.gz, as `arena.uploads.pack_folder` makes it.
+            owner: whose it is; empty for the house.
+
+        Raises:
+            InputError: the arena refused it.
+            ArenaError: it does not answer, or failed; then the same may be added again.
+        """
+        header = AddBotHeader(upload=_header(archive), owner=owner)
+        pieces = (
+            AddBotRequest(header=header),
+            *(AddBotRequest(chunk=each) for each in _chunks(archive)),
+        )
+        try:
+            return self.stub.AddBot(
+                iter(pieces), timeout=_UPLOAD.total_seconds(), metadata=self._metadata
+            )
+        except grpc.RpcError as error:
+            raise self._error(error) from error
+
     def close(self) -> None:
         """End the connection."""
         self._channel.close()
@@ -233,7 +321,10 @@ class Client:
         return (("authorization", f"Bearer {token}"),) if token else ()
 
     def _error(self, error: grpc.RpcError) -> ArenaError:
-        return error_of(error, address=self.login.address)
+        found = error_of(error, address=self.login.address)
+        if found.reason != "UNREACHABLE" or self.login.data_dir is None:
+            return found
+        return ArenaError(f"{found}; if it does not run, `arena up` starts it", reason=found.reason)
 
 
 def error_of(error: Any, *, address: str) -> ArenaError:
@@ -273,11 +364,17 @@ def _details(metadata: Any) -> tuple[ErrorInfo | None, RetryInfo | None]:
 
 
 def _pieces(archive: bytes) -> Iterator[SubmitVersionRequest]:
-    yield SubmitVersionRequest(
-        header=UploadHeader(sha256=hashlib.sha256(archive).hexdigest(), size_bytes=len(archive))
-    )
-    for start in range(0, len(archive), _CHUNK):
-        yield SubmitVersionRequest(chunk=archive[start : start + _CHUNK])
+    yield SubmitVersionRequest(header=_header(archive))
+    for chunk in _chunks(archive):
+        yield SubmitVersionRequest(chunk=chunk)
+
+
+def _header(archive: bytes) -> UploadHeader:
+    return UploadHeader(sha256=hashlib.sha256(archive).hexdigest(), size_bytes=len(archive))
+
+
+def _chunks(archive: bytes) -> Iterator[bytes]:
+    return (archive[start : start + _CHUNK] for start in range(0, len(archive), _CHUNK))
 
 
 def _channel(login: Login) -> grpc.Channel:
@@ -286,7 +383,7 @@ def _channel(login: Login) -> grpc.Channel:
     Raises:
         InputError: the file of the authority cannot be read.
     """
-    options = (
+    options: tuple[tuple[str, str | int], ...] = (
         ("grpc.max_receive_message_length", MESSAGE_BYTES),
         ("grpc.max_send_message_length", MESSAGE_BYTES),
         # Whoever waits for an arena to come back sees it soon.
@@ -299,4 +396,27 @@ def _channel(login: Login) -> grpc.Channel:
     except OSError as error:
         raise InputError(f"{login.ca} cannot be read: {error.strerror}") from error
     credentials = grpc.ssl_channel_credentials(root_certificates=authority)
+    if login.data_dir is not None and login.ca:
+        options += (("grpc.ssl_target_name_override", _certified_name(login)),)
     return grpc.secure_channel(login.target, credentials, options=options)
+
+
+def _certified_name(login: Login) -> str:
+    """Return a name that the certificate of an arena on this machine is made out to.
+
+    The arena must show the very certificate of its data folder, so any name of it will do; "" when
+    it does not answer, or shows another.
+    """
+    context = ssl.create_default_context(cafile=login.ca)
+    context.check_hostname = False
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.set_alpn_protocols(["h2"])
+    host, _, port = login.target.rpartition(":")
+    names: Any = ()
+    with (
+        suppress(OSError),
+        socket.create_connection((host.strip("[]"), int(port)), 5) as plain,
+        context.wrap_socket(plain) as encrypted,
+    ):
+        names = (encrypted.getpeercert() or {}).get("subjectAltName", ())
+    return next((str(name) for kind, name in names if kind in {"DNS", "IP Address"}), "")

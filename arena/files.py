@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Write files whole or not at all, and name those that an arena leaves in its data folder."""
 
 import os
 import secrets
@@ -6,6 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from arena.errors import InputError
+
+ADMIN_FILE: Final = "admin-token"
+"""In the data folder: a token with every scope, for commands on this machine."""
+
+ADDRESS_FILE: Final = "address"
+"""In the data folder while the API runs: its address, then the path of its certificate, if any."""
 
 _SHARED: Final = 0o666
 _PRIVATE: Final = 0o600

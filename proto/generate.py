@@ -1,12 +1,14 @@
 """Generates the Python code of every proto file, or checks that the committed code is fresh.
 
 ``proto/referee/v1/referee.proto`` becomes ``referee/v1/referee_pb2.py`` and its type stub, and for
-a file with services also ``referee_pb2_grpc.py`` and its stub. The versions of the generators are
+a file with services also ``referee_pb2_grpc.py`` and its stub. The messages of the arena's API
+also give the JSON Schema of the documents that commands print. The versions of the generators are
 pinned in pyproject.toml, so equal proto files give equal code. A sample bot that reads the proto
 file itself keeps a copy in its folder, which is held equal as well.
 """
 
 import argparse
+import json
 import re
 import shutil
 import sys
@@ -14,10 +16,17 @@ import tempfile
 from importlib.resources import files
 from pathlib import Path
 
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
 from grpc_tools import protoc
 
 PROTO = Path(__file__).resolve().parent
 ROOT = PROTO.parent
+SCHEMA = Path("proto") / "arena" / "v1" / "documents.schema.json"
+
+sys.path.insert(0, str(ROOT))
+from arena.documents import schema  # noqa: E402 -- a script beside its data, not a package
+
 INIT = '"""Generated from the proto files by proto/generate.py; not to be edited."""\n'
 
 
@@ -58,11 +67,35 @@ def generate(target: Path) -> None:
             *map(str, services),
         ]
     )
+    write_schema(target)
     for folder in {(target / path.relative_to(PROTO)).parent for path in sources}:
         (folder / "__init__.py").write_text(INIT)
     for copy in ROOT.glob("sample_bots/*/referee.proto"):
         (target / copy.relative_to(ROOT)).parent.mkdir(parents=True)
         shutil.copyfile(PROTO / "referee" / "v1" / "referee.proto", target / copy.relative_to(ROOT))
+
+
+def write_schema(target: Path) -> None:
+    """Writes the JSON Schema of the documents that commands print."""
+    sources = sorted((PROTO / "arena" / "v1").glob("*.proto"))
+    bundle = target / "descriptors"
+    includes = [f"--proto_path={PROTO}", f"--proto_path={files('grpc_tools') / '_proto'}"]
+    options = ["--include_imports", f"--descriptor_set_out={bundle}"]
+    run(["protoc", *includes, *options, *map(str, sources)])
+    pool = DescriptorPool()
+    for each in FileDescriptorSet.FromString(bundle.read_bytes()).file:
+        pool.Add(each)
+    bundle.unlink()
+    messages = [
+        message
+        for path in sources
+        for message in pool.FindFileByName(
+            str(path.relative_to(PROTO))
+        ).message_types_by_name.values()
+    ]
+    path = target / SCHEMA
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(schema(messages), indent=2) + "\n")
 
 
 def run(arguments: list[str]) -> None:

@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +18,12 @@ from typing import Any
 import psutil
 
 from arena.archive.archive import Archive
+from arena.cli.demo import HOUSE, add_bot
+from arena.config import load
+from arena.context import connected
 from arena.db.connection import connect
 from arena.db.presence import Presence
+from arena.files import ADDRESS_FILE
 from arena.queue import rebuild
 from arena.queue.log_entries import LoggedResult
 from arena.queue.queues import Queues
@@ -137,11 +142,35 @@ class Service:
         return [json.loads(line) for line in lines if line.startswith("{")]
 
     def add_bots(self, *names: str, **facts: Any) -> None:
-        """Add bots of the house."""
-        for number, name in enumerate(names):
-            path = make_bot(self.folder, name, choice=-(number % 2), **facts)
-            answer = self.run("bot", "add", str(path))
-            assert answer.returncode == 0, answer.stderr
+        """Add bots of the house, as the API would; no API has to run."""
+        folders = [
+            make_bot(self.folder, name, choice=-(number % 2), **facts)
+            for number, name in enumerate(names)
+        ]
+        self.add_folders(*folders)
+
+    def add_folders(self, *folders: Path, owner: str = HOUSE) -> None:
+        """Add bots by their folders."""
+
+        async def add() -> None:
+            settings = load(data_dir=self.folder / "data", redis_url=self.redis_url)
+            async with connected(settings) as arena:
+                for folder in folders:
+                    await add_bot(arena, folder, owner=owner)
+
+        # A test may itself run on a loop.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, add()).result()
+
+    def serve(self) -> subprocess.Popen[bytes]:
+        """Start the API, and wait until commands find it."""
+        process = self.start("serve", "--admin-token")
+        deadline = time.monotonic() + 60
+        while not (self.folder / "data" / ADDRESS_FILE).exists():
+            assert process.poll() is None, "the API did not start"
+            assert time.monotonic() < deadline, "the API never told its address"
+            time.sleep(0.05)
+        return process
 
     async def has_acted(self) -> bool:
         """Whether a bot that was made here is in the middle of a game."""

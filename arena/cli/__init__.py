@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 import typer
 from typer.core import TyperGroup
+from typer.models import DefaultPlaceholder
 
 from arena.cli.console import EXIT_DONE, EXIT_FAILED, EXIT_INPUT, complain
 from arena.errors import ArenaError
@@ -23,36 +24,53 @@ SERVER_MODULES = {
 }  # fmt: skip
 """Top-level modules of the `server` extra."""
 
-MODULES = {
-    "games": ("games",),
-    "new": ("new",),
-    "check": ("check",),
-    "play": ("play",),
-    "compare": ("compare",),
-    "replay": ("replay",),
-    "demo": ("demo",),
-    "service": ("up", "scheduler", "worker"),
-    "serve": ("serve",),
-    "pipeline": ("pipeline",),
-    "login": ("login",),
-    "token": ("token",),
-    "webhook": ("webhook",),
-    "submit": ("submit",),
-    "bots": ("bots",),
-    "bot": ("bot",),
-    "challenge": ("challenge",),
-    "ladder": ("ladder",),
-    "matches": ("matches", "match"),
-    "tournament": ("tournament",),
-    "league": ("league",),
-    "queue": ("queue",),
-    "stats": ("stats",),
+_PLAY: Final = "Play and build"
+_FOLLOW: Final = "Submit and follow"
+_RUN: Final = "Run an arena"
+_COMPETE: Final = "Competitions"
+
+MODULES: Final = {
+    "new": (_PLAY, ("new",)),
+    "check": (_PLAY, ("check",)),
+    "play": (_PLAY, ("play",)),
+    "compare": (_PLAY, ("compare",)),
+    "replay": (_PLAY, ("replay",)),
+    "games": (_PLAY, ("games",)),
+    "stats": (_PLAY, ("stats",)),
+    "demo": (_PLAY, ("demo",)),
+    "login": (_FOLLOW, ("login",)),
+    "submit": (_FOLLOW, ("submit",)),
+    "challenge": (_FOLLOW, ("challenge",)),
+    "bot": (_FOLLOW, ("bots", "bot")),
+    "ladder": (_FOLLOW, ("ladder",)),
+    "match": (_FOLLOW, ("matches", "match")),
+    "watch": (_FOLLOW, ("watch",)),
+    "webhook": (_FOLLOW, ("webhook",)),
+    "service": (_RUN, ("up", "scheduler", "worker")),
+    "pipeline": (_RUN, ("pipeline",)),
+    "serve": (_RUN, ("serve",)),
+    "queue": (_RUN, ("queue", "workers")),
+    "token": (_RUN, ("token", "owners")),
+    "ladder_rebuild": (_RUN, ("ladder-rebuild",)),
+    "tournament": (_COMPETE, ("tournament",)),
+    "league": (_COMPETE, ("league",)),
 }
-"""Each module of this package with the commands that it registers, in the order of the help."""
+"""Each module of this package with its panel of the help, and the commands that it registers."""
 
 
 class _Commands(TyperGroup):
-    """The top of the command line: what it says of a bad value is a sentence for people."""
+    """The top of the command line: help in panels, and errors as plain sentences."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._help_mode = self.rich_markup_mode
+        # An error is told in a line that programs and tests can read, not in a box.
+        self.rich_markup_mode = None
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help in panels."""
+        self.rich_markup_mode = self._help_mode
+        super().format_help(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command, and take the validator's own words off what it refuses."""
@@ -74,21 +92,27 @@ def build(word: str) -> typer.Typer:
         help="Play bots against each other, and run the arena where they are ranked.",
         no_args_is_help=True,
         add_completion=False,
-        rich_markup_mode=None,
+        rich_markup_mode="markdown",
+        context_settings={"help_option_names": ["-h", "--help"]},
         pretty_exceptions_enable=False,
     )
     app.callback()(_keep_the_commands_names)
-    wanted = [module for module, words in MODULES.items() if word in words]
+    wanted = [module for module, (_, words) in MODULES.items() if word in words]
     for module in wanted or MODULES:
+        panel, words = MODULES[module]
         try:
             import_module(f"arena.cli.{module}").register(app)
         except ModuleNotFoundError as error:
             if wanted or not _is_extra(error):
                 raise
-            for each in MODULES[module]:
-                app.command(name=each, help="Needs the server: pip install 'bot-arena[server]'.")(
+            for each in words:
+                app.command(name=each, help="Needs pip install 'bot-arena[server]'.")(
                     _keep_the_commands_names
                 )
+        registered: list[Any] = [*app.registered_commands, *app.registered_groups]
+        for command in registered:
+            if isinstance(command.rich_help_panel, DefaultPlaceholder):
+                command.rich_help_panel = panel
     return app
 
 

@@ -1,180 +1,223 @@
-"""``arena bot``: operators add, list and suspend bots on the spot, authors care for theirs."""
+"""``arena bots``, ``arena bot``: list bots, look at one, let it play or not."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from arena.cli import bots
-from arena.cli.console import DataDir, Json, RedisUrl, ask, out, print_json, ruleset_of
-from arena.cli.tables import Column, show, table
+from arena.cli.console import Json, out, print_json
+from arena.cli.remote import Server, calling, moment, pages, word
+from arena.cli.submit import show_step, show_verdict
+from arena.cli.tables import Column, table
+from arena.cli.tables import show as show_table
+from arena.documents import document
+from arena.uploads import pack_folder
+from arena.v1 import accounts_pb2, bots_pb2
 from referee.bot_folder import load_bot_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from arena.client import Client
 
-    from arena.bots.registry import AddedVersion, Bot
-    from arena.context import Arena
-
-_COLUMNS = (
+_COLUMNS: Final = (
     Column("bot", shortens=True),
     Column("owner", leaves=3),
     Column("state"),
     Column("version", leaves=1),
+    Column("versions", leaves=4, right=True),
     Column("ladders", leaves=2, wraps=True),
 )
-HOUSE = "house"
-"""The owner whose bots may meet each other."""
+Name = Annotated[str, typer.Argument(metavar="BOT", help="The bot's name.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    bot = typer.Typer(
-        name="bot",
-        help="Care for a bot over the API; where an arena runs, add, list, suspend, check again.",
-        no_args_is_help=True,
+    app.command(name="bots")(bots)
+    noun = typer.Typer(
+        name="bot", help="Look at a bot, add it, let it play or not.", no_args_is_help=True
     )
-    bots.add_to(bot)
-    bot.command(name="add")(add)
-    bot.command(name="list")(show_all)
-    bot.command(name="suspend")(suspend)
-    bot.command(name="recheck")(recheck)
-    app.add_typer(bot)
+    noun.command(name="show")(show)
+    noun.command(name="activate")(activate)
+    noun.command(name="retire")(retire)
+    noun.command(name="add")(add)
+    noun.command(name="suspend")(suspend)
+    noun.command(name="resume")(resume)
+    noun.command(name="recheck")(recheck)
+    app.add_typer(noun)
+
+
+def bots(
+    *,
+    owner: Annotated[str, typer.Option(help="Whose; without it an author's own.")] = "",
+    every: Annotated[bool, typer.Option("--all", help="Everybody's, as operators see.")] = False,
+    ruleset: Annotated[str, typer.Option(help="Only those on one ladder.")] = "",
+    server: Server = None,
+    json: Json = False,
+) -> None:
+    """List your bots, or all bots of the arena.
+
+    Operators and whoever has no token see all bots.
+    """
+    with calling(server) as client:
+        if not owner and not every:
+            owner = _author(client)
+        request = bots_pb2.ListBotsRequest(owner=owner, ruleset=ruleset)
+        found = [bot for page in pages(client, client.stub.ListBots, request) for bot in page.bots]
+    if json:
+        print_json({"bots": [document(bot) for bot in found]})
+        return
+    if not found:
+        out.print("no bots yet; `arena new NAME` begins one, `arena submit DIR` brings it here")
+        return
+    rows = [
+        (
+            bot.name,
+            bot.owner,
+            _state(bot),
+            bot.active_version or "-",
+            str(bot.version_count),
+            " ".join(bot.rulesets),
+        )
+        for bot in found
+    ]
+    show_table(table(_COLUMNS, rows))
+
+
+def _author(client: Client) -> str:
+    """Return the owner that calls; "" for an operator and without a token."""
+    if not client.login.token:
+        return ""
+    token = client.ask(client.stub.GetIdentity, accounts_pb2.GetIdentityRequest()).token
+    return "" if accounts_pb2.SCOPE_OPERATOR in token.scopes else token.owner
+
+
+def show(
+    name: Annotated[
+        str, typer.Argument(metavar="BOT", help="A bot, or one of its versions: greedy@3.")
+    ],
+    *,
+    server: Server = None,
+    json: Json = False,
+) -> None:
+    """Show a bot, or a version and its trial."""
+    with calling(server) as client:
+        if "@" in name:
+            asked = bots_pb2.GetVersionRequest(version=name)
+            _show_version(client.ask(client.stub.GetVersion, asked), json=json)
+        else:
+            answer = client.ask(client.stub.GetBot, bots_pb2.GetBotRequest(bot=name))
+            _show_bot(answer, json=json)
+
+
+def activate(
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="An accepted one: greedy@2.")],
+    *,
+    server: Server = None,
+    json: Json = False,
+) -> None:
+    """Make an accepted version the one that plays.
+
+    An older one rolls back; a retired bot comes back.
+    """
+    with calling(server) as client:
+        request = bots_pb2.ActivateVersionRequest(version=version)
+        answer = client.ask(client.stub.ActivateVersion, request)
+    if json:
+        print_json(document(answer))
+    else:
+        bot = answer.bot
+        out.print(f"{bot.active_version} plays on {', '.join(bot.rulesets)}", markup=False)
+
+
+def retire(name: Name, *, server: Server = None, json: Json = False) -> None:
+    """Take a bot off every ladder.
+
+    Activating a version brings it back.
+    """
+    with calling(server) as client:
+        answer = client.ask(client.stub.RetireBot, bots_pb2.RetireBotRequest(bot=name))
+    if json:
+        print_json(document(answer))
+        return
+    out.print(
+        f"{name} is retired, matches cancelled: {answer.cancelled_matches}; "
+        f"`arena bot activate VERSION` brings it back",
+        markup=False,
+    )
 
 
 def add(
     folder: Annotated[Path, typer.Argument(help="The folder that holds bot.toml.")],
     *,
-    owner: Annotated[str, typer.Option(help="Whose it is; bots of `house` meet each other.")] = (
-        HOUSE
-    ),
-    data_dir: DataDir = None,
-    redis_url: RedisUrl = None,
+    owner: Annotated[
+        str, typer.Option(help="Whose it is; `house` without it, whose bots meet each other.")
+    ] = "",
+    server: Server = None,
     json: Json = False,
 ) -> None:
-    """Add a bot, or its next version, and put it on the ladders of its rulesets."""
-    load_bot_folder(folder)
+    """Add a bot untried, for admins.
 
-    async def question(arena: Arena) -> AddedVersion:
-        return await add_bot(arena, folder, owner=owner)
-
-    added = ask(question, data_dir=data_dir, redis_url=redis_url)
-    if json:
-        print_json({**_document(added.bot), "is_new": added.is_new, "digest": added.version.digest})
-        return
-    known = "" if added.is_new else " (known: the same content was added before)"
-    out.print(
-        f"{added.version.id} of {added.bot.owner} plays on {', '.join(added.bot.rulesets)}{known}",
-        markup=False,
-    )
-
-
-async def add_bot(
-    arena: Arena, folder: Path, *, owner: str, rulesets: Collection[str] | None = None
-) -> AddedVersion:
-    """Register a folder as the active version of its bot, and enter its ladders.
-
-    Args:
-        arena: where.
-        folder: holds bot.toml.
-        owner: whose it is; registered when it is new.
-        rulesets: only these ladders are opened and entered; None for all that the bot plays.
-
-    Raises:
-        InputError: the folder or the owner's name is not fit, or the bot is another owner's.
+    The folder becomes the active version of its bot, which enters the ladders of its rulesets.
     """
-    await arena.registry.add_owner(owner)
-    added = await arena.registry.add_folder(folder, owner=owner, house=owner == HOUSE)
-    for ruleset in added.bot.rulesets:
-        if rulesets is None or ruleset in rulesets:
-            await arena.queues.open_ladder(ruleset)
-            await arena.queues.ladder(ruleset).enter(added.bot.name)
-    return added
-
-
-def show_all(
-    *,
-    ruleset: Annotated[str, typer.Option(help="Only the bots of one ladder.")] = "",
-    data_dir: DataDir = None,
-    redis_url: RedisUrl = None,
-    json: Json = False,
-) -> None:
-    """List the bots of the arena."""
-
-    async def question(arena: Arena) -> list[tuple[Bot, str]]:
-        wanted = await ruleset_of(arena, ruleset) if ruleset else None
-        found = await arena.registry.bots(ruleset=wanted)
-        return [(bot, await _state(arena, bot)) for bot in found]
-
-    bots = ask(question, data_dir=data_dir, redis_url=redis_url)
+    load_bot_folder(folder)
+    with calling(server) as client:
+        answer = client.add_bot(pack_folder(folder), owner=owner)
     if json:
-        print_json({"bots": [{**_document(bot), "state": state} for bot, state in bots]})
+        print_json(document(answer))
         return
-    rows = [
-        (bot.name, bot.owner, state, bot.active_version or "-", " ".join(bot.rulesets))
-        for bot, state in bots
-    ]
-    show(table(_COLUMNS, rows))
-
-
-async def _state(arena: Arena, bot: Bot) -> str:
-    """Return a bot's state; a pending one with nothing left to wait for is rejected."""
-    from arena.bots.registry import BotState, VersionState  # noqa: PLC0415 -- needs the `server` extra
-
-    if bot.state is BotState.PENDING:
-        states = {version.state for version in await arena.registry.versions_of(bot.name)}
-        if states == {VersionState.REJECTED}:
-            return VersionState.REJECTED
-    return bot.state
+    known = "" if answer.is_new else " (known: the same content was added before)"
+    plays = ", ".join(answer.bot.rulesets)
+    out.print(f"{answer.version.id} of {answer.bot.owner} plays on {plays}{known}", markup=False)
 
 
 def suspend(
-    name: Annotated[str, typer.Argument(help="The bot.")],
+    name: Name,
     *,
-    data_dir: DataDir = None,
-    redis_url: RedisUrl = None,
+    reason: Annotated[str, typer.Option(help="One sentence for its owner.")],
+    server: Server = None,
     json: Json = False,
 ) -> None:
-    """Give a bot no more matches and take it off its ladders; its waiting matches are cancelled."""
+    """Give a bot no more matches.
 
-    async def question(arena: Arena) -> tuple[Bot, int]:
-        from arena.bots.registry import BotState  # noqa: PLC0415 -- needs the `server` extra
-
-        bot = await arena.registry.set_state(name, BotState.SUSPENDED)
-        cancelled = 0
-        for ruleset in bot.rulesets:
-            await arena.queues.ladder(ruleset).withdraw(name)
-            cancelled += await arena.queues.queue(ruleset).cancel_bot(name)
-        return bot, cancelled
-
-    bot, cancelled = ask(question, data_dir=data_dir, redis_url=redis_url)
+    It leaves its ladders, and its waiting matches are cancelled.
+    """
+    with calling(server) as client:
+        request = bots_pb2.SuspendBotRequest(bot=name, reason=reason)
+        answer = client.ask(client.stub.SuspendBot, request)
     if json:
-        print_json({**_document(bot), "cancelled": cancelled})
+        print_json(document(answer))
     else:
+        cancelled = answer.cancelled_matches
         out.print(f"{name} is suspended; matches cancelled: {cancelled}", markup=False)
 
 
+def resume(name: Name, *, server: Server = None, json: Json = False) -> None:
+    """Let a suspended bot play again."""
+    with calling(server) as client:
+        answer = client.ask(client.stub.ResumeBot, bots_pb2.ResumeBotRequest(bot=name))
+    if json:
+        print_json(document(answer))
+    else:
+        out.print(f"{name} is {_state(answer.bot)}", markup=False)
+
+
 def recheck(
-    version: Annotated[str, typer.Argument(help="A rejected one: greedy@2.")],
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="A rejected one: greedy@2.")],
     *,
-    data_dir: DataDir = None,
-    redis_url: RedisUrl = None,
+    server: Server = None,
     json: Json = False,
 ) -> None:
-    """Let a rejected version be tried again, when what was wrong was the arena's and is mended."""
+    """Let a rejected version be tried again.
 
-    async def question(arena: Arena) -> bool:
-        from arena.bots.submissions import Submissions  # noqa: PLC0415 -- needs the `server` extra
-
-        submissions = Submissions(arena.redis, arena.registry, arena.archive)
-        return await submissions.recheck(version)
-
-    waits = ask(question, data_dir=data_dir, redis_url=redis_url)
+    For when what was wrong was the arena's, and is mended.
+    """
+    with calling(server) as client:
+        request = bots_pb2.RecheckVersionRequest(version=version)
+        answer = client.ask(client.stub.RecheckVersion, request)
     if json:
-        print_json({"version": version, "waits": waits})
-    elif waits:
+        print_json(document(answer))
+    elif answer.waits:
         out.print(f"{version} waits to be tried again", markup=False)
     else:
         out.print(
@@ -184,14 +227,38 @@ def recheck(
         )
 
 
-def _document(bot: Bot) -> dict[str, Any]:
-    return {
-        "name": bot.name,
-        "owner": bot.owner,
-        "house": bot.house,
-        "state": bot.state,
-        "active_version": bot.active_version,
-        "versions": bot.versions,
-        "rulesets": bot.rulesets,
-        "created_time": bot.created_time.isoformat(),
-    }
+def _show_version(answer: bots_pb2.GetVersionResponse, *, json: bool) -> None:
+    if json:
+        print_json(document(answer))
+        return
+    show_verdict(answer.version)
+    for step in answer.version.steps:
+        show_step(step)
+
+
+def _show_bot(answer: bots_pb2.GetBotResponse, *, json: bool) -> None:
+    if json:
+        print_json(document(answer))
+        return
+    bot = answer.bot
+    because = f": {bot.reason}" if bot.reason else ""
+    out.print(f"{bot.name} of {bot.owner} is {_state(bot)}{because}", markup=False)
+    for place in answer.places:
+        where = f"place {place.place}" if place.place else "not on the ladder"
+        out.print(
+            f"  {place.ruleset}: {where}, {place.rating:.1f} Elo after {place.rated_matches} "
+            "rated matches",
+            markup=False,
+        )
+    for version in answer.versions:
+        told = word(bots_pb2.VersionState, version.state)
+        why = f": {version.reason}" if version.reason else ""
+        plays = ", plays" if version.active else ""
+        out.print(
+            f"  {version.id}  {moment(version.create_time)}  {told}{plays}{why}", markup=False
+        )
+
+
+def _state(bot: bots_pb2.Bot) -> str:
+    """Return a bot's state; a pending one with nothing left to wait for is rejected."""
+    return "rejected" if bot.rejected else word(bots_pb2.BotState, bot.state)

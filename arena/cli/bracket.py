@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from arena.competitions.report import StandingsReport
-from arena.competitions.results import CompetitionResult
-from arena.formats.model import Format, PlannedMatch
+from arena.v1.competitions_pb2 import (
+    COMPETITION_FORMAT_DOUBLE_ELIMINATION,
+    COMPETITION_FORMAT_GROUPS,
+    COMPETITION_FORMAT_SINGLE_ELIMINATION,
+    CompetitionMatch,
+)
 
-KNOCK_OUTS = {Format.SINGLE_ELIMINATION, Format.DOUBLE_ELIMINATION, Format.GROUPS}
+KNOCK_OUTS = {
+    COMPETITION_FORMAT_SINGLE_ELIMINATION,
+    COMPETITION_FORMAT_DOUBLE_ELIMINATION,
+    COMPETITION_FORMAT_GROUPS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,22 +27,22 @@ class _Block:
     at: int
 
 
-def bracket(report: StandingsReport, results: Mapping[str, CompetitionResult]) -> list[str]:
+def bracket(competition: str, matches: Sequence[CompetitionMatch]) -> list[str]:
     """Return the lines of a competition's bracket; [] before it has one.
 
     An entrant stands with its share of the points of the match on its right. Who lost its last
     match in the upper bracket begins anew in the lower one.
 
     Args:
-        report: of a competition that eliminates, or ends so.
-        results: by match.
+        competition: the id of one that eliminates, or ends so.
+        matches: all of it that are known.
     """
-    groups = f"{report.competition}.g"
-    matches = [match for match in report.matches if not match.id.startswith(groups)]
-    decided = {match.id: match for match in matches if not match.id.endswith("x")}
-    drawing = _Drawing(decided, results)
+    groups = f"{competition}.g"
+    drawing = _Drawing(
+        {each.planned_id: each for each in matches if not each.planned_id.startswith(groups)}
+    )
     lines: list[str] = []
-    for match in decided.values():
+    for match in drawing.decided:
         if not drawing.leads_on(match):
             block = drawing.block(match)
             block.lines[block.at] += f"─ {drawing.winner(match)}"
@@ -44,95 +51,88 @@ def bracket(report: StandingsReport, results: Mapping[str, CompetitionResult]) -
 
 
 class _Drawing:
-    def __init__(
-        self, matches: Mapping[str, PlannedMatch], results: Mapping[str, CompetitionResult]
-    ) -> None:
+    def __init__(self, matches: Mapping[str, CompetitionMatch]) -> None:
         self._matches = matches
-        self._results = results
+        self.decided = [each for each in matches.values() if not each.planned_id.endswith("x")]
         self._drawn: set[str] = set()
 
-    def leads_on(self, match: PlannedMatch) -> bool:
+    def leads_on(self, match: CompetitionMatch) -> bool:
         """Return whether a later match stands on the right of this one."""
         return any(
-            match in self._sources(later).values()
-            for later in self._matches.values()
-            if later is not match
+            match in self._sources(later).values() for later in self.decided if later is not match
         )
 
-    def winner(self, match: PlannedMatch) -> str:
+    def winner(self, match: CompetitionMatch) -> str:
         """Return who won, "?" before that is known."""
         found = self._ordered(match)
         return found[0] if found else "?"
 
-    def _ordered(self, match: PlannedMatch) -> list[str]:
-        result = self._results.get(match.id)
-        if result is None:
+    def _ordered(self, match: CompetitionMatch) -> list[str]:
+        if not match.ended:
             return []
-        extra = self._results.get(f"{match.id}x")
+        extra = self._matches.get(f"{match.planned_id}x")
+        both = [match, *([extra] if extra is not None and extra.ended else [])]
 
         def key(place: int) -> tuple[float, ...]:
-            both = (result, *([] if extra is None else [extra]))
             return tuple(
-                value
-                for each in both
-                for value in (each.match.points(place), each.match.set_score(place))
+                value for each in both for value in (each.points[place], each.scores[place])
             )
 
-        places = range(len(match.entrants))
+        places = range(len(match.versions))
         # Sorting is stable: between equals who is better seeded, and stands first, goes on.
-        return [match.entrants[place] for place in sorted(places, key=key, reverse=True)]
+        return [match.versions[place] for place in sorted(places, key=key, reverse=True)]
 
-    def _sources(self, match: PlannedMatch) -> dict[str, PlannedMatch]:
+    def _sources(self, match: CompetitionMatch) -> dict[str, CompetitionMatch]:
         """Return the match that each entrant went on from; none for who is new in this bracket."""
         sources = {}
-        for entrant in match.entrants:
+        for entrant in match.versions:
             before = [
                 each
-                for each in self._matches.values()
-                if entrant in each.entrants and _order(each) < _order(match)
+                for each in self.decided
+                if entrant in each.versions and _order(each) < _order(match)
             ]
             last = max(before, key=_order, default=None)
             if last is not None and entrant in self._ordered(last)[: _through(last)]:
                 sources[entrant] = last
         return sources
 
-    def block(self, match: PlannedMatch) -> _Block:
+    def block(self, match: CompetitionMatch) -> _Block:
         """Return a match with all that led to it."""
         sources = self._sources(match)
         feeds: list[_Block] = []
         mine: set[str] = set()
-        for entrant in match.entrants:
+        for entrant in match.versions:
             source = sources.get(entrant)
-            if source is None or (source.id in self._drawn and source.id not in mine):
+            if source is None or (
+                source.planned_id in self._drawn and source.planned_id not in mine
+            ):
                 feeds.append(_Block([self._label(match, entrant)], 0))
-            elif source.id not in mine:
-                mine.add(source.id)
-                self._drawn.add(source.id)
+            elif source.planned_id not in mine:
+                mine.add(source.planned_id)
+                self._drawn.add(source.planned_id)
                 block = self.block(source)
-                same = [e for e in match.entrants if sources.get(e) == source]
+                same = [e for e in match.versions if sources.get(e) == source]
                 block.lines[block.at] += "─ " + ", ".join(self._label(match, e) for e in same)
                 feeds.append(block)
         return _joined(feeds)
 
-    def _label(self, match: PlannedMatch, entrant: str) -> str:
-        result = self._results.get(match.id)
-        if result is None:
+    def _label(self, match: CompetitionMatch, entrant: str) -> str:
+        if not match.ended:
             return entrant
-        place = match.entrants.index(entrant)
-        if result.is_walkover:
-            return f"{entrant} {'through' if result.match.set_score(place) else 'off'}"
-        share = result.match.set_score(place) / (len(match.entrants) - 1) / 10**6
-        return f"{entrant} {share:.0%}"
+        score = match.scores[list(match.versions).index(entrant)]
+        if match.walkover:
+            return f"{entrant} {'through' if score else 'off'}"
+        return f"{entrant} {score:.0%}"
 
 
-def _order(match: PlannedMatch) -> tuple[int, bool]:
+def _order(match: CompetitionMatch) -> tuple[int, bool]:
     """Within a round of a double elimination, the lower bracket follows the upper one."""
-    return match.round, match.id.rpartition(".")[0].rpartition(".")[2].startswith("l")
+    return match.round, match.planned_id.rpartition(".")[0].rpartition(".")[2].startswith("l")
 
 
-def _through(match: PlannedMatch) -> int:
+def _through(match: CompetitionMatch) -> int:
     """Return how many of a match go on at most: one of two, up to three of four."""
-    return 1 if len(match.entrants) == 2 else 3
+    return 1 if len(match.versions) == 2 else 3
 
 
 def _joined(feeds: Sequence[_Block]) -> _Block:

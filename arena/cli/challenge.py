@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json, progress_console
-from arena.cli.match import ENDED, document, show_match
+from arena.cli.match import ENDED, show_match
 from arena.cli.remote import Server, calling, kept, pages, until_answered, watched, word
+from arena.documents import document
 from arena.errors import InputError
 from arena.v1 import accounts_pb2, bots_pb2, matches_pb2
 from referee.games import parse_ruleset
@@ -42,7 +43,10 @@ def challenge(  # noqa: PLR0913 -- a command's options
     server: Server = None,
     json: Json = False,
 ) -> None:
-    """Ask for an unrated match between your bot and others; exit 1 if it cannot be played."""
+    """Ask for an unrated match against other bots.
+
+    Exit 1 if it cannot be played.
+    """
     wanted = parse_ruleset(ruleset).ruleset
     request = matches_pb2.RequestMatchRequest(
         ruleset=wanted, boards=boards, request_id=request_id or secrets.token_hex(16)
@@ -63,7 +67,8 @@ def challenge(  # noqa: PLR0913 -- a command's options
                 complain(f"it will be played; `arena match show {match.id}` tells the result")
                 raise typer.Exit(EXIT_FAILED) from None
     if json:
-        print_json({**document(match), "is_new": answer.is_new, "request_id": request.request_id})
+        answer.match.CopyFrom(match)
+        print_json({**document(answer), "request_id": request.request_id})
     elif match.state in ENDED:
         show_match(match)
     else:

@@ -5,17 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from arena.context import Arena
-
-_T = TypeVar("_T")
 
 EXIT_DONE = 0
 EXIT_FAILED = 1
@@ -46,19 +39,3 @@ def complain(sentence: str) -> None:
 def print_json(document: Any) -> None:
     """Print a document as JSON on stdout."""
     print(json.dumps(document, ensure_ascii=False, indent=2))  # noqa: T201 -- a program reads it
-
-
-def ask(
-    question: Callable[[Arena], Awaitable[_T]], *, data_dir: Path | None, redis_url: str | None
-) -> _T:
-    """Put one question to the arena at hand; only now the libraries of the service are loaded."""
-    from arena.cli import connection  # noqa: PLC0415 -- needs the `server` extra
-
-    return connection.ask(question, data_dir=data_dir, redis_url=redis_url)
-
-
-async def ruleset_of(arena: Arena, text: str) -> str:
-    """Return a ladder's canonical ruleset; see `arena.cli.connection.ruleset_of`."""
-    from arena.cli import connection  # noqa: PLC0415 -- needs the `server` extra
-
-    return await connection.ruleset_of(arena, text)

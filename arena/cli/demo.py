@@ -16,31 +16,41 @@ from rich.live import Live
 from rich.text import Text
 
 import arena as package
-from arena.cli.bot import HOUSE, add_bot
-from arena.cli.connection import settings_of
+from arena.api.messages import ladder_entry
+from arena.backend.ladders import LadderLine
 from arena.cli.console import EXIT_FAILED, Json, out, print_json, progress_console
-from arena.cli.ladder import Row, rows, table_of
+from arena.cli.ladder import ladder_table
 from arena.cli.tables import show
-from arena.config import LadderSettings
+from arena.config import LadderSettings, load
 from arena.context import Arena, connected
+from arena.documents import document
 from arena.errors import InputError
 from arena.processes.lifecycle import run_until_told
 from arena.processes.supervisor import Supervisor, running
 from arena.queue import rebuild
+from arena.queue.strengths import LadderStrengths
 from referee.bot_folder import load_bot_folder
 from referee.games import parse_ruleset
 from referee.sandbox.scratch import Scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
+    from arena.bots.registry import AddedVersion
     from arena.config import Settings
+    from arena.v1 import ladders_pb2
 
 RULESETS = ("quasenbo", "pese-katesh")
 TIME_CONTROL = "1"
 """Long enough for bots that search on a machine that has more to do."""
 BOARDS = 1
 """Short matches: most of their time is the start of bots, sixteen of them in a match of four."""
+
+SHOWN = 50
+"""Bots of a ladder."""
+
+HOUSE = "house"
+"""The owner whose bots may meet each other."""
 
 LOOK = 0.25
 """Seconds between two looks at the ladders."""
@@ -72,7 +82,7 @@ def demo(
     folders = [load_bot_folder(each).path for each in bots] if bots else sample_bots()
     scratch = Scratch("demo") if data_dir is None else None
     folder = data_dir if scratch is None else scratch.path / "data"
-    settings = settings_of(
+    settings = load(
         data_dir=folder,
         redis_url="",
         archive_url="",
@@ -169,9 +179,54 @@ async def _playable(arena: Arena) -> list[str]:
     return playable
 
 
+async def add_bot(
+    arena: Arena, folder: Path, *, owner: str, rulesets: Collection[str] | None = None
+) -> AddedVersion:
+    """Register a folder as the active version of its bot, and enter its ladders.
+
+    Args:
+        arena: where.
+        folder: holds bot.toml.
+        owner: whose it is; registered when it is new.
+        rulesets: only these ladders are opened and entered; None for all that the bot plays.
+
+    Raises:
+        InputError: the folder or the owner's name is not fit, or the bot is another owner's.
+    """
+    await arena.registry.add_owner(owner)
+    added = await arena.registry.add_folder(folder, owner=owner, house=owner == HOUSE)
+    for ruleset in added.bot.rulesets:
+        if rulesets is None or ruleset in rulesets:
+            await arena.queues.open_ladder(ruleset)
+            await arena.queues.ladder(ruleset).enter(added.bot.name)
+    return added
+
+
+async def _entries(arena: Arena, ruleset: str) -> list[ladders_pb2.LadderEntry]:
+    """Return the best bots of a ladder, with what all rated results say of them."""
+    ladder = arena.queues.ladder(ruleset)
+    # The scheduler keeps the sums; what was logged since is added here.
+    strengths = LadderStrengths(arena.redis, ladder, archive=arena.archive)
+    await strengths.update()
+    column = strengths.column()
+    bots = {bot.name: bot for bot in await arena.registry.bots(ruleset=ruleset)}
+    games = await ladder.rated_matches([bot.active_version for bot in bots.values()])
+    return [
+        ladder_entry(
+            LadderLine(
+                each,
+                bots.get(each.bot),
+                games.get(bots[each.bot].active_version, 0) if each.bot in bots else 0,
+                column.get(each.bot),
+            )
+        )
+        for each in await ladder.standings(0, SHOWN)
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class _Ladder:
-    rows: list[Row]
+    entries: list[ladders_pb2.LadderEntry]
     matches: int
 
 
@@ -214,7 +269,7 @@ class _Show:
             done = (await arena.queues.queue(ruleset).counts()).done
             if ruleset in self._ladders and self._ladders[ruleset].matches == done:
                 continue
-            self._ladders[ruleset] = _Ladder(await rows(arena, ruleset), done)
+            self._ladders[ruleset] = _Ladder(await _entries(arena, ruleset), done)
         if self._live is not None:
             self._live.update(self._picture(), refresh=True)
         elif not self._quiet and self.played >= self._told + 10:
@@ -251,7 +306,7 @@ class _Show:
     def _picture(self) -> Group:
         width = progress_console.width if self._live is not None else None
         tables = [
-            table_of(self._title(each), ladder.rows, width=width)
+            ladder_table(self._title(each), ladder.entries, width=width)
             for each, ladder in self._ladders.items()
         ]
         return Group(*tables, Text(self._progress()))
@@ -264,7 +319,7 @@ class _Show:
     def _document(self) -> dict[str, Any]:
         return {
             "ladders": {
-                ruleset: [row.document() for row in ladder.rows]
+                ruleset: [document(entry) for entry in ladder.entries]
                 for ruleset, ladder in self._ladders.items()
             },
             "matches": self.played,

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_type_hints
 
 import typer
 
-from arena.context import Arena
-from arena.formats.model import Format, Options
-from referee.games import parse_ruleset
+from arena.formats.model import Format
+from arena.v1.competitions_pb2 import CompetitionFormat, CompetitionRules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +19,14 @@ Ruleset = Annotated[str, typer.Argument(help="For example quasenbo; see `arena g
 Bots = Annotated[
     list[str] | None, typer.Option("--bot", help="Enters; give it once for each, seeds in order.")
 ]
+Rated = Annotated[bool, typer.Option("--rated", help="Its matches change the ladder's ratings.")]
+Weight = Annotated[
+    int, typer.Option(min=1, max=10**6, help="Its share beside the ladder, which has 1.")
+]
+Everybody = Annotated[
+    bool, typer.Option("--everybody", help="Every active bot of the ladder enters.")
+]
+Seed = Annotated[str, typer.Option(help="Text that all boards follow from; secret.")]
 TimeControl = Annotated[str | None, typer.Option("--time", help="BANK+INCREMENT in seconds.")]
 
 _PARAMETER: Final = "chosen"
@@ -41,10 +48,18 @@ class FormatChoice:
     groups: Annotated[int, typer.Option(min=1, help="Groups: how many.")] = 2
     advance: Annotated[int, typer.Option(min=1, help="Groups: how many of each go on.")] = 2
 
-    def options(self, arena: Arena, ruleset: str, *, lot: str = "") -> Options:
-        """Return the format's options for a ruleset; see `make_options`."""
+    def rules(self, ruleset: str, **others: Any) -> CompetitionRules:
+        """Return the rules of a competition; the arena fills in what is left open.
+
+        Args:
+            ruleset: any spelling of it.
+            **others: further fields of the rules.
+        """
         chosen = {name: value for name, value in asdict(self).items() if name != "format"}
-        return make_options(arena, ruleset, lot=lot, **chosen)
+        name = f"COMPETITION_FORMAT_{self.format.name}"
+        return CompetitionRules(
+            ruleset=ruleset, format=CompetitionFormat.Value(name), **chosen, **others
+        )
 
 
 def takes_format(command: Callable[..., None]) -> Callable[..., None]:
@@ -72,30 +87,3 @@ def takes_format(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
-
-
-def make_options(
-    arena: Arena,
-    ruleset: str,
-    *,
-    boards: int | None,
-    lot: str = "",
-    **options: Any,
-) -> Options:
-    """Return a format's options for a ruleset.
-
-    Args:
-        arena: whose settings say what is left open.
-        ruleset: canonical text.
-        boards: None for as many as a ladder match has.
-        lot: seed text of the last tie-break.
-        **options: the others, by their names.
-    """
-    own = arena.settings.ladder(ruleset).boards
-    assert own is not None
-    return Options(
-        table_size=parse_ruleset(ruleset).entrants,
-        boards=boards or own,
-        lot=lot,
-        **options,
-    )

@@ -2,46 +2,150 @@
 
 from __future__ import annotations
 
-import hashlib
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from arena.bots.registry import BotState
-from arena.cli.competition import Shown, look, tell, until_over
-from arena.cli.competition_documents import standings_csv
-from arena.cli.connection import ask, ruleset_of
-from arena.cli.console import DataDir, Json, RedisUrl, out, print_json
-from arena.cli.format_options import make_options
-from arena.cli.league_view import LeagueView, view_of
-from arena.competitions.entry import change_league, check_entry, create_league
-from arena.competitions.leagues import LeagueRecord, LeagueRules, LeagueStore
-from arena.competitions.records import LEAGUE, CompetitionRules
-from arena.context import Arena
+from arena.cli.competition import (
+    OVER,
+    change,
+    enter,
+    look,
+    name_of,
+    state_word,
+    take_out,
+    tell,
+    until_over,
+)
+from arena.cli.console import Json, out, print_json
+from arena.cli.format_options import Bots, Everybody, Rated, Ruleset, Seed, TimeControl, Weight
+from arena.cli.remote import Server, calling, moment
+from arena.cli.tables import Column, table
+from arena.cli.tables import show as show_table
+from arena.documents import document
 from arena.errors import NotFoundError
-from arena.formats.model import Format
+from arena.v1 import competitions_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+
+    from arena.client import Client
 
 Name = Annotated[str, typer.Argument(help="The league.")]
 Bot = Annotated[str, typer.Argument(help="A bot; it plays with its active version.")]
+Place = tuple[int, int, int, str]
+"""Season, division and place, each from 1, and the version."""
+
+_AT_ONCE: Final = "at once"
+_COLUMNS: Final = (
+    Column("name", shortens=True),
+    Column("ruleset", leaves=1),
+    Column("state"),
+    Column("season", right=True),
+    Column("created", leaves=2),
+)
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    noun = typer.Typer(name="league", help="Create leagues, see them run.", no_args_is_help=True)
-    noun.command(name="create")(create)
+    noun = typer.Typer(name="league", help="Join, watch and run leagues.", no_args_is_help=True)
+    noun.command(name="list")(show_all)
     noun.command(name="show")(show)
     noun.command(name="season")(season)
     noun.command(name="join")(join)
-    noun.command(name="withdraw")(withdraw)
+    noun.command(name="leave")(leave)
+    noun.command(name="create")(create)
     noun.command(name="pause")(pause)
     noun.command(name="resume")(resume)
     noun.command(name="cancel")(cancel)
     app.add_typer(noun)
 
 
+def show_all(*, server: Server = None, json: Json = False) -> None:
+    """List the leagues."""
+    with calling(server) as client:
+        request = competitions_pb2.ListLeaguesRequest()
+        answer = client.ask(client.competitions.ListLeagues, request)
+    if json:
+        print_json(document(answer))
+        return
+    rows = [
+        (
+            name_of(each.id),
+            each.rules.ruleset,
+            state_word(each.state),
+            str(each.season),
+            moment(each.create_time),
+        )
+        for each in answer.leagues
+    ]
+    show_table(table(_COLUMNS, rows))
+
+
+def show(name: Name, *, server: Server = None, json: Json = False) -> None:
+    """Show who plays, and where everybody came."""
+    with calling(server) as client:
+        found = _get(client, name)
+    _tell(found, json=json)
+    if not json and (places := _places(found)):
+        show_table(history_table(places))
+
+
+def season(  # noqa: PLR0913 -- a command's options
+    name: Name,
+    number: Annotated[int, typer.Argument(min=0, help="Which; 0 for the latest.")] = 0,
+    *,
+    begin: Annotated[
+        bool, typer.Option("--start", help="Begin the next one, once the present one is over.")
+    ] = False,
+    cross: Annotated[bool, typer.Option("--cross", help="Add who did how against whom.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print the standings as CSV.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for its end before.")] = False,
+    server: Server = None,
+    json: Json = False,
+) -> None:
+    """Show a season's standings, or begin the next."""
+    with calling(server) as client:
+        if begin:
+            _begin(client, name, json=json)
+            return
+        latest = number or _get(client, name).league.season
+        if not latest:
+            raise NotFoundError(f"no season of {name} has begun; `--start` begins one")
+        which = f"{_id(name)}.s{latest}"
+        if wait:
+            until_over(client, which, quiet=json or csv)
+        view = look(client, which)
+    tell(view, json=json, cross=cross, csv=csv)
+
+
+def _begin(client: Client, name: str, *, json: bool) -> None:
+    request = competitions_pb2.CallSeasonRequest(league=_id(name))
+    answer = client.ask(client.competitions.CallSeason, request)
+    if json:
+        print_json(document(answer))
+    else:
+        out.print(f"{name}: the next season is due now", markup=False)
+
+
+def join(name: Name, bot: Bot, *, server: Server = None, json: Json = False) -> None:
+    """Let a bot play from the next season on."""
+    enter(_id(name), bot, server=server, json=json)
+
+
+def leave(name: Name, bot: Bot, *, server: Server = None, json: Json = False) -> None:
+    """Let a bot play no more seasons.
+
+    It plays the present one to its end.
+    """
+    take_out(_id(name), bot, server=server, json=json)
+
+
 def create(  # noqa: PLR0913 -- a command's options
     name: Name,
-    ruleset: Annotated[str, typer.Argument(help="For example quasenbo; see `arena games`.")],
+    ruleset: Ruleset,
     *,
     every: Annotated[
         str,
@@ -55,169 +159,122 @@ def create(  # noqa: PLR0913 -- a command's options
         int, typer.Option(min=0, help="Entrants of one in the first season; 0: up to 16.")
     ] = 0,
     moves: Annotated[int, typer.Option(min=0, help="How many go up, and how many down.")] = 2,
-    bots: Annotated[
-        list[str] | None, typer.Option("--bot", help="Enters; give it once for each.")
-    ] = None,
-    everybody: Annotated[
-        bool, typer.Option("--everybody", help="Every active bot of the ladder enters.")
-    ] = False,
-    boards: Annotated[int | None, typer.Option(min=1, help="Of a match.")] = None,
-    time: Annotated[str | None, typer.Option("--time", help="BANK+INCREMENT in seconds.")] = None,
-    rated: Annotated[bool, typer.Option(help="Its matches change the ladder's ratings.")] = False,
-    weight: Annotated[
-        int, typer.Option(min=1, max=10**6, help="Its share beside the ladder, which has 1.")
-    ] = 1,
-    seed: Annotated[str, typer.Option(help="Text that all boards follow from; secret.")] = "",
-    data_dir: DataDir = None,
-    redis_url: RedisUrl = None,
+    bots: Bots = None,
+    everybody: Everybody = False,
+    boards: Annotated[int, typer.Option(min=0, help="Of a match; 0 for the ladder's.")] = 0,
+    time: TimeControl = None,
+    rated: Rated = False,
+    weight: Weight = 1,
+    seed: Seed = "",
+    server: Server = None,
     json: Json = False,
 ) -> None:
-    """Create a league; the first season begins when it is due, or by `arena league season`."""
+    """Create a league.
 
-    async def question(arena: Arena) -> LeagueView:
-        canonical = await ruleset_of(arena, ruleset)
-        control = time or arena.settings.ladder(canonical).time_control
-        assert control is not None
-        matches = CompetitionRules(
-            ruleset=canonical,
-            format=Format.ROUND_ROBIN,
-            options=make_options(arena, canonical, boards=boards, lot=name),
-            time_control=control,
-            rated=rated,
-            weight=weight,
-        )
-        rules = LeagueRules(
-            matches=matches, division=division, moves=moves, schedule=every, seasons=seasons
-        )
-        entries = list(bots or [])
-        if everybody:
-            known = await arena.registry.bots(ruleset=canonical)
-            entries += [bot.name for bot in known if bot.state is BotState.ACTIVE]
-        league = await create_league(
-            arena,
-            f"{LEAGUE}-{name}",
-            rules,
-            entries,
-            seed=hashlib.sha256(seed.encode()).digest() if seed else None,
-        )
-        return await view_of(arena, league)
-
-    view = ask(question, data_dir=data_dir, redis_url=redis_url)
-    if json:
-        print_json(view.document())
-    else:
-        view.print(history=False)
+    The first season begins when it is due, or by `arena league season NAME --start`.
+    """
+    request = competitions_pb2.CreateLeagueRequest(
+        name=name,
+        rules=competitions_pb2.CompetitionRules(
+            ruleset=ruleset, boards=boards, time_control=time or "", rated=rated, weight=weight
+        ),
+        schedule=every,
+        season_limit=seasons,
+        division_size=division,
+        moves=moves,
+        bots=bots or [],
+        everybody=everybody,
+        seed=seed,
+    )
+    with calling(server) as client:
+        client.ask(client.competitions.CreateLeague, request)
+        found = _get(client, name)
+    _tell(found, json=json)
 
 
-def show(
-    name: Annotated[str, typer.Argument(help="The league; all without it.")] = "",
-    *,
-    data_dir: DataDir = None,
-    redis_url: RedisUrl = None,
-    json: Json = False,
-) -> None:
-    """Show a league: its entrants, when its next season begins, where everybody came."""
-
-    async def question(arena: Arena) -> list[LeagueView]:
-        store = LeagueStore(arena.redis)
-        leagues = [await store.get(f"{LEAGUE}-{name}")] if name else await store.all()
-        return [await view_of(arena, each) for each in leagues]
-
-    views = ask(question, data_dir=data_dir, redis_url=redis_url)
-    if json:
-        print_json({"leagues": [each.document() for each in views]})
-        return
-    if not views:
-        out.print("There is no league yet; `arena league create` makes one.")
-    for each in views:
-        each.print(history=bool(name))
-
-
-def season(  # noqa: PLR0913 -- a command's options
-    name: Name,
-    number: Annotated[int, typer.Argument(min=0, help="Which; 0 for the latest.")] = 0,
-    *,
-    begin: Annotated[
-        bool, typer.Option("--start", help="Begin the next one, once the present one is over.")
-    ] = False,
-    cross: Annotated[bool, typer.Option("--cross", help="Add who did how against whom.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print the standings as CSV.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for its end before.")] = False,
-    data_dir: DataDir = None,
-    redis_url: RedisUrl = None,
-    json: Json = False,
-) -> None:
-    """Show a season's standings, division by division; or begin the next season."""
-
-    async def question(arena: Arena) -> Shown | None:
-        store = LeagueStore(arena.redis)
-        league = await store.get(f"{LEAGUE}-{name}")
-        if begin:
-            await store.call_season(league.id)
-            return None
-        if not (number or league.season):
-            raise NotFoundError(f"no season of {name} has begun; `--start` begins one")
-        which = league.season_id(number or league.season)
-        if wait:
-            await until_over(arena, which, quiet=json or csv)
-        return await look(arena, which)
-
-    shown = ask(question, data_dir=data_dir, redis_url=redis_url)
-    if shown is None:
-        out.print(f"{name}: the next season is due now", markup=False)
-    elif csv:
-        out.out(standings_csv(shown.reports), end="")
-    else:
-        tell(shown, json=json, cross=cross)
-
-
-def join(
-    name: Name,
-    bot: Bot,
-    *,
-    data_dir: DataDir = None,
-    redis_url: RedisUrl = None,
-) -> None:
-    """Let a bot play from the next season on."""
-
-    async def question(arena: Arena) -> bool:
-        store = LeagueStore(arena.redis)
-        league = await store.get(f"{LEAGUE}-{name}")
-        await check_entry(arena, bot, league.rules.matches)
-        return await store.enter(league.id, bot)
-
-    entered = ask(question, data_dir=data_dir, redis_url=redis_url)
-    out.print(f"{bot} {'enters' if entered else 'had entered'} {name}", markup=False)
-
-
-def withdraw(name: Name, bot: Bot, *, data_dir: DataDir = None, redis_url: RedisUrl = None) -> None:
-    """Let a bot play no more seasons; it plays the present one to its end."""
-
-    async def question(arena: Arena) -> None:
-        await LeagueStore(arena.redis).leave(f"{LEAGUE}-{name}", bot)
-
-    ask(question, data_dir=data_dir, redis_url=redis_url)
-    out.print(f"{bot} leaves {name} after the present season", markup=False)
-
-
-def pause(name: Name, *, data_dir: DataDir = None, redis_url: RedisUrl = None) -> None:
+def pause(name: Name, *, server: Server = None, json: Json = False) -> None:
     """Begin no more matches and no season."""
-    _change(name, "pause", data_dir=data_dir, redis_url=redis_url)
+    change(_id(name), "Pause", server=server, json=json)
 
 
-def resume(name: Name, *, data_dir: DataDir = None, redis_url: RedisUrl = None) -> None:
+def resume(name: Name, *, server: Server = None, json: Json = False) -> None:
     """Let a paused league go on."""
-    _change(name, "resume", data_dir=data_dir, redis_url=redis_url)
+    change(_id(name), "Resume", server=server, json=json)
 
 
-def cancel(name: Name, *, data_dir: DataDir = None, redis_url: RedisUrl = None) -> None:
+def cancel(name: Name, *, server: Server = None, json: Json = False) -> None:
     """End a league and its present season."""
-    _change(name, "cancel", data_dir=data_dir, redis_url=redis_url)
+    change(_id(name), "Cancel", server=server, json=json)
 
 
-def _change(name: str, verb: str, **address: Any) -> None:
-    async def question(arena: Arena) -> LeagueRecord:
-        return await change_league(arena, f"{LEAGUE}-{name}", verb)
+def _id(name: str) -> str:
+    return f"l-{name}"
 
-    league = ask(question, **address)
-    out.print(f"{league.name} is {league.state}", markup=False)
+
+def _get(client: Client, name: str) -> competitions_pb2.GetLeagueResponse:
+    request = competitions_pb2.GetLeagueRequest(league=_id(name))
+    return client.ask(client.competitions.GetLeague, request)
+
+
+def _tell(found: competitions_pb2.GetLeagueResponse, *, json: bool) -> None:
+    if json:
+        print_json(document(found))
+        return
+    league = found.league
+    season = f"season {league.season}" if league.season else "no season yet"
+    of = f" of {league.season_limit}" if league.season_limit and league.season else ""
+    parts = [f"{season}{of}", next_season(found), f"{len(found.bots)} bots"]
+    out.print(
+        f"{name_of(league.id)}: {league.rules.ruleset}, {state_word(league.state)}; "
+        + "; ".join(filter(None, parts)),
+        markup=False,
+    )
+    season_note = found.seasons[-1].note if found.seasons else ""
+    for note in filter(None, [season_note and f"{season}: {season_note}", league.note]):
+        out.print(note, markup=False)
+
+
+def next_season(found: competitions_pb2.GetLeagueResponse) -> str:
+    """Return when the next season begins, in words; "" when none will."""
+    league = found.league
+    is_last = 0 < league.season_limit <= league.season
+    if league.state in OVER or is_last:
+        return ""
+    name = name_of(league.id)
+    if league.state == competitions_pb2.COMPETITION_STATE_PAUSED:
+        return f"the next one begins after `arena league resume {name}`"
+    is_playing = bool(found.seasons) and found.seasons[-1].state not in OVER
+    first = "when the present one has ended" if is_playing else "at once"
+    if league.schedule == _AT_ONCE or league.called:
+        return f"the next one begins {first}, with {league.wanted_count} bots or more"
+    if league.HasField("next_time"):
+        return f"the next one is due {league.next_time.ToDatetime():%Y-%m-%d %H:%M} UTC"
+    return f"the next one begins by `arena league season {name} --start`"
+
+
+def _places(found: competitions_pb2.GetLeagueResponse) -> list[Place]:
+    """Return where everybody came, by season."""
+    return [
+        (season.number, division, place, version)
+        for season in found.seasons
+        for division, ranking in enumerate(season.divisions, start=1)
+        for place, version in enumerate(ranking.versions, start=1)
+    ]
+
+
+def history_table(places: Sequence[Place]) -> RenderableType:
+    """Return each bot's division and place by season, the best of the last season first."""
+    seasons = sorted({each[0] for each in places})
+    where = {(each[3].partition("@")[0], each[0]): each[1:3] for each in places}
+    bots = {bot for bot, _ in where}
+    last = seasons[-1]
+    rows = []
+    for bot in sorted(bots, key=lambda bot: (where.get((bot, last), (99, 0)), bot)):
+        cells = [where.get((bot, number)) for number in seasons]
+        rows.append((bot, *("-" if cell is None else f"{cell[0]}.{cell[1]}" for cell in cells)))
+    # On a narrow terminal the oldest seasons go first.
+    columns = [
+        Column("bot", shortens=True),
+        *(Column(f"season {number}", right=True, leaves=last - number) for number in seasons),
+    ]
+    return table(columns, rows)

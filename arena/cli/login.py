@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from arena.cli.console import Json, complain, out, print_json
+from arena.cli.remote import word
 from arena.client import Client, Login
+from arena.documents import document
 from arena.errors import InputError
 from arena.v1 import accounts_pb2
-
-if TYPE_CHECKING:
-    from arena.v1.accounts_pb2 import GetIdentityResponse
 
 
 def register(app: typer.Typer) -> None:
@@ -42,7 +41,7 @@ def login(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Try a token, and keep it with the address for the other commands."""
+    """Keep an arena's address and your token."""
     kept = Login(address=address, token=_token(token_file), ca=str(ca.resolve()) if ca else "")
     with Client(kept) as client:
         identity = client.ask(client.stub.GetIdentity, accounts_pb2.GetIdentityRequest())
@@ -50,10 +49,10 @@ def login(
         complain("without TLS everybody on the way can read the token")
     file = kept.save()
     if json:
-        print_json({"address": address, "file": str(file), **_document(identity)})
+        print_json({"address": address, "file": str(file), **document(identity)})
         return
     token = identity.token
-    scopes = ", ".join(_document(identity)["scopes"])
+    scopes = ", ".join(word(accounts_pb2.Scope, scope) for scope in token.scopes)
     out.print(f"You are {token.owner} at {address} ({scopes}); kept in {file}", markup=False)
 
 
@@ -77,11 +76,3 @@ def _token(file: Path | None) -> str:
     if not text.strip():
         raise InputError("no token was given; an operator makes one with `arena token create`")
     return text.strip()
-
-
-def _document(identity: GetIdentityResponse) -> dict[str, list[str] | str]:
-    scopes = [accounts_pb2.Scope.Name(scope) for scope in identity.token.scopes]
-    return {
-        "owner": identity.token.owner,
-        "scopes": [scope.removeprefix("SCOPE_").lower() for scope in scopes],
-    }

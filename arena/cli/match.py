@@ -1,23 +1,24 @@
-"""``arena match show | log | replay``, ``arena matches``: what was played, over the API."""
+"""``arena matches``, ``arena match``: what was played; operators cancel and annul."""
 
 from __future__ import annotations
 
 from datetime import UTC
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from arena.cli.console import Json, complain, out, print_json
+from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json
 from arena.cli.remote import Server, calling, moment, pages, word
 from arena.cli.tables import Column, table
 from arena.cli.tables import show as show_table
+from arena.documents import document
 from arena.errors import DeniedError, InputError, NotFoundError, UnauthenticatedError
 from arena.files import write_file
 from arena.matches import replay_file as replay_files
 from arena.matches.log import MatchLog
 from arena.matches.process_log import ProcessLog
-from arena.v1 import matches_pb2
+from arena.v1 import matches_pb2, operations_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,18 +55,60 @@ Ruleset = Annotated[
 ]
 
 
-def add_to(noun: typer.Typer) -> None:
-    """Add an author's commands to ``arena match``."""
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(name="matches")(matches)
+    noun = typer.Typer(
+        name="match", help="Look at a match, its log and its replay.", no_args_is_help=True
+    )
+    noun.command(name="show")(show)
     noun.command(name="log")(log)
     noun.command(name="replay")(replay)
+    noun.command(name="cancel")(cancel)
+    noun.command(name="annul")(annul)
+    app.add_typer(noun)
 
 
-def show(match_id: str, *, server: str | None, json: bool) -> None:
+def matches(
+    *,
+    ruleset: Annotated[str, typer.Option("--ruleset", help="Only this ladder.")] = "",
+    bot: Annotated[str, typer.Option(help="Only those of this bot.")] = "",
+    count: Annotated[int, typer.Option(min=1, help="How many.")] = 20,
+    server: Server = None,
+    json: Json = False,
+) -> None:
+    """List the latest results, the newest first."""
+    request = matches_pb2.ListMatchesRequest(ruleset=ruleset, bot=bot, page_size=min(count, _PAGE))
+    found: list[matches_pb2.Match] = []
+    with calling(server) as client:
+        for page in pages(client, client.stub.ListMatches, request):
+            found += page.matches
+            if len(found) >= count:
+                break
+    del found[count:]
+    if json:
+        print_json({"matches": [document(match) for match in found]})
+        return
+    show_table(table(MATCHES, map(_cells, found)))
+
+
+def _cells(match: matches_pb2.Match) -> list[str]:
+    annulled = ["annulled"] if match.HasField("annul_reason") else []
+    return [
+        match.id,
+        match.ruleset,
+        f"{match.end_time.ToDatetime(UTC):%Y-%m-%d %H:%M}",
+        str(match.game_count),
+        "\n".join([*map(scored, match.entrants), *annulled]),
+    ]
+
+
+def show(match_id: MatchId, *, server: Server = None, json: Json = False) -> None:
     """Show where a match stands, and its result."""
     with calling(server) as client:
         match = get_match(client, match_id)
     if json:
-        print_json(document(match))
+        print_json({"match": document(match)})
     else:
         show_match(match)
 
@@ -80,11 +123,12 @@ def log(
     server: Server = None,
     json: Json = False,
 ) -> None:
-    """Show every turn of a match, its times, what your bot printed, and why games were forfeited.
+    """Show every turn, and what your bot printed.
 
-    The times of a turn, in ms. queue: from when the seat was to act until the turn was sent, as
-    it waits for a free core. transport: from there to the answer, less think. think: what the bot
-    says it thought. charged: what the clock took.
+    With the times of each turn, and why games were forfeited. The times of a turn, in ms. queue:
+    from when the seat was to act until the turn was sent, as it waits for a free core. transport:
+    from there to the answer, less think. think: what the bot says it thought. charged: what the
+    clock took.
     """
     with calling(server) as client:
         names = _names(client, match_id, ruleset=ruleset)
@@ -111,7 +155,10 @@ def replay(
     server: Server = None,
     json: Json = False,
 ) -> None:
-    """Fetch the replay of a match that has ended; `arena replay` reads it."""
+    """Fetch the replay of a match that has ended.
+
+    `arena replay` reads it.
+    """
     path = output or Path(f"{match_id}{replay_files.SUFFIX}")
     with calling(server) as client:
         data = _replay_bytes(client, match_id, ruleset=ruleset)
@@ -123,35 +170,47 @@ def replay(
         out.print(f"{path}: {len(found.games)} games of {found.ruleset}", markup=False)
 
 
-def show_matches(*, ruleset: str, bot: str, count: int, server: str | None, json: bool) -> None:
-    """List the latest results, the newest first."""
-    request = matches_pb2.ListMatchesRequest(ruleset=ruleset, bot=bot, page_size=min(count, _PAGE))
-    found: list[matches_pb2.Match] = []
+def cancel(match_id: MatchId, *, server: Server = None, json: Json = False) -> None:
+    """Cancel a match that has not ended.
+
+    One that you asked for, or any for operators.
+    """
     with calling(server) as client:
-        for page in pages(client, client.stub.ListMatches, request):
-            found += page.matches
-            if len(found) >= count:
-                break
-    del found[count:]
+        request = matches_pb2.CancelMatchRequest(match=match_id)
+        answer = client.ask(client.stub.CancelMatch, request)
     if json:
-        print_json({"matches": [document(match) for match in found]})
-        return
-    rows = [
-        (
-            match.id,
-            match.ruleset,
-            f"{match.end_time.ToDatetime(UTC):%Y-%m-%d %H:%M}",
-            str(match.game_count),
-            "\n".join(
-                [
-                    *map(_scored, match.entrants),
-                    *(["annulled"] if match.HasField("annul_reason") else []),
-                ]
-            ),
-        )
-        for match in found
-    ]
-    show_table(table(MATCHES, rows))
+        print_json(document(answer))
+    else:
+        verb = "is cancelled" if answer.cancelled else "had been cancelled before"
+        out.print(f"{match_id} {verb}", markup=False)
+
+
+def annul(
+    match_id: MatchId,
+    *,
+    reason: Annotated[str, typer.Option(help="Shown with the match.")],
+    ruleset: Ruleset = "",
+    server: Server = None,
+    json: Json = False,
+) -> None:
+    """Take a result out of the ratings.
+
+    The ladder becomes what it would be without it. A tournament or a season that is under way plays
+    the match again, under a new id and on new boards, unless it has gone on from the result. What
+    has ended stays as it is.
+    """
+    request = operations_pb2.AnnulMatchRequest(match=match_id, reason=reason, ruleset=ruleset)
+    with calling(server) as client:
+        answer = client.ask(client.stub.AnnulMatch, request)
+    if json:
+        print_json(document(answer))
+    else:
+        what = "is annulled" if answer.annulled else "had been annulled before"
+        again = answer.played_again_as
+        replayed = f"; it is played again as {again}" if again else ""
+        out.print(f"{match_id} {what}{replayed}", markup=False)
+    if not answer.annulled:
+        raise typer.Exit(EXIT_FAILED)
 
 
 def get_match(client: Client, match_id: str) -> matches_pb2.Match:
@@ -189,37 +248,8 @@ def show_match(match: matches_pb2.Match) -> None:
         out.print(f"  `arena match log {match.id}` tells why games were forfeited", markup=False)
 
 
-def document(match: matches_pb2.Match) -> dict[str, Any]:
-    """Return a match as JSON."""
-    ended = match.state == matches_pb2.MATCH_STATE_ENDED
-    return {
-        "match": match.id,
-        "ruleset": match.ruleset,
-        "state": word(matches_pb2.MatchState, match.state),
-        "flow": match.flow,
-        "rated": match.rated,
-        "entrants": [
-            {
-                "version": entrant.version,
-                "score": entrant.score if ended else None,
-                "elo_change": entrant.rating_change if ended and match.rated else None,
-                "points": entrant.points if ended else None,
-                "forfeits": {each.reason: each.games for each in entrant.forfeits},
-            }
-            for entrant in match.entrants
-        ],
-        "boards": match.boards or None,
-        "time_control": match.time_control or None,
-        "seed_commitment": match.seed_commitment or None,
-        "time": moment(match.end_time) if match.HasField("end_time") else None,
-        "seconds": match.played.ToTimedelta().total_seconds() if ended else None,
-        "games": match.game_count if ended else None,
-        "terminations": dict(match.terminations),
-        "annulled": match.annul_reason if match.HasField("annul_reason") else None,
-    }
-
-
-def _scored(entrant: matches_pb2.Entrant) -> str:
+def scored(entrant: matches_pb2.Entrant) -> str:
+    """Return an entrant with its score and the change of its rating; below, its forfeits."""
     change = f" {entrant.rating_change:+.1f}" if entrant.rating_change else ""
     lost = "".join(f"\n  {each.games} x {each.reason}" for each in entrant.forfeits)
     return f"{entrant.version} {entrant.score:.0%}{change}{lost}"

@@ -9,9 +9,9 @@ import structlog
 import typer
 
 from arena.check.run import CheckOptions
-from arena.cli.connection import settings_of
 from arena.cli.console import DataDir, RedisUrl
 from arena.cli.service import ConfigFile, MetricsPort, ladder_plan, part, worker_options
+from arena.config import load
 from arena.db.presence import Announcement, announced
 from arena.pipeline.pipeline import Pipeline, PipelineOptions, yield_to_matches
 from arena.pipeline.trial import TrialOptions, ValidationPlan
@@ -46,7 +46,7 @@ def pipeline(
     config: ConfigFile = None,
 ) -> None:
     """Try submitted versions, suspend faulty ones, post webhooks; several may run."""
-    settings = settings_of(
+    settings = load(
         config, trials=trials, data_dir=data_dir, redis_url=redis_url, metrics_port=metrics_port
     )
     set_up_log()

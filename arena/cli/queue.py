@@ -1,26 +1,28 @@
-"""``arena queue``: what waits, what is given up, and how full the archive is."""
+"""``arena queue``, ``arena workers``: what waits, what was given up, and who plays."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+import sys
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from arena.cli.connection import ask, ruleset_of
-from arena.cli.console import DataDir, Json, RedisUrl, out, print_json
+from arena.cli.console import EXIT_FAILED, Json, out, print_json, progress_console
+from arena.cli.remote import Server, calling
 from arena.cli.tables import Column, table
 from arena.cli.tables import show as show_table
-from arena.context import Arena
-from arena.errors import NotFoundError
-from arena.metrics import QUEUE_STATES
-from arena.queue.match_queue import MatchQueue
+from arena.documents import document
+from arena.errors import InputError
+from arena.v1 import operations_pb2
+
+if TYPE_CHECKING:
+    from arena.client import Client
 
 Matches = Annotated[
     list[str] | None, typer.Argument(help="Dead matches, by id; all of them without any.")
 ]
-COLUMNS = (
+Ruleset = Annotated[str, typer.Option("--ruleset", help="Only this ladder.")]
+COLUMNS: Final = (
     Column("ladder", shortens=True),
     Column("ready", right=True),
     Column("delayed", right=True, leaves=4),
@@ -30,139 +32,128 @@ COLUMNS = (
     Column("done", right=True, leaves=2),
     Column("oldest", right=True, leaves=3),
 )
-Ruleset = Annotated[str, typer.Option("--ruleset", help="Only this ladder.")]
+_WORKERS: Final = (
+    Column("name", shortens=True),
+    Column("kind"),
+    Column("slots", right=True),
+    Column("metrics port", right=True, leaves=1),
+)
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     queue = typer.Typer(name="queue", help="See what waits, mend what died.", no_args_is_help=True)
     queue.command(name="show")(show)
-    queue.command(
-        name="retry", help="Queue dead matches again, their attempts and voids forgotten."
-    )(_for_dead(MatchQueue.retry, done="queued again"))
-    queue.command(name="purge", help="Forget dead matches.")(
-        _for_dead(MatchQueue.purge, done="forgotten")
-    )
+    queue.command(name="retry")(retry)
+    queue.command(name="purge")(purge)
     app.add_typer(queue)
+    app.command(name="workers")(workers)
 
 
-def show(*, data_dir: DataDir = None, redis_url: RedisUrl = None, json: Json = False) -> None:
-    """Show how many matches stand where, the dead ones with their reason, and what is stored."""
-    document = ask(_read, data_dir=data_dir, redis_url=redis_url)
+def show(*, server: Server = None, json: Json = False) -> None:
+    """Show what waits, what died, what is stored."""
+    with calling(server) as client:
+        answer = client.ask(client.stub.GetQueue, operations_pb2.GetQueueRequest())
     if json:
-        print_json(document)
+        print_json(document(answer))
         return
-    rows = [
-        (
-            ruleset,
-            *(str(facts[state]) for state in (*QUEUE_STATES, "done")),
-            f"{facts['oldest_seconds']:.1f} s",
-        )
-        for ruleset, facts in document["ladders"].items()
-    ]
-    show_table(table(COLUMNS, rows))
-    for each in document["dead"]:
-        out.print(
-            f"dead: {each['match']} of {each['ruleset']}, {each['attempts']} attempts, "
-            f"{each['voids']} voids: {each['reason']}",
-            markup=False,
-        )
-    for kind, usage in document["archive"].items():
-        bound = f" of {usage['bound_bytes']}" if usage["bound_bytes"] else ""
-        out.print(f"{kind}: {usage['files']} files, {usage['bytes']}{bound} bytes", markup=False)
-    cache = document["cache"]
-    bound = f" of {cache['bound_bytes']}" if cache["bound_bytes"] else ""
-    out.print(f"unpacked here: {cache['bots']} bots, {cache['bytes']}{bound} bytes", markup=False)
-    if document["owner_bytes"]:
-        out.print(f"bots of one owner: at most {document['owner_bytes']} bytes", markup=False)
+    show_table(table(COLUMNS, map(_cells, answer.queues)))
+    for queue in answer.queues:
+        for dead in queue.dead_matches:
+            out.print(
+                f"dead: {dead.match} of {queue.ruleset}, {dead.attempts} attempts, "
+                f"{dead.voids} voids: {dead.reason}",
+                markup=False,
+            )
+    for usage in answer.usages:
+        out.print(f"{usage.kind}: {usage.files} files, {_size(usage)} bytes", markup=False)
+    out.print(
+        f"unpacked there: {answer.cache.files} bots, {_size(answer.cache)} bytes", markup=False
+    )
+    if answer.owner_limit_bytes:
+        out.print(f"bots of one owner: at most {answer.owner_limit_bytes} bytes", markup=False)
 
 
-async def _read(arena: Arena) -> dict[str, Any]:
-    ladders, dead = {}, []
-    for ruleset in await arena.queues.rulesets():
-        queue = arena.queues.queue(ruleset)
-        counts = await queue.counts()
-        ladders[ruleset] = {
-            **{state: getattr(counts, state) for state in (*QUEUE_STATES, "done")},
-            "oldest_seconds": await queue.oldest_seconds(),
-        }
-        dead += [
-            {
-                "match": each.spec.id,
-                "ruleset": ruleset,
-                "attempts": each.attempts,
-                "voids": each.voids,
-                "reason": each.reason,
-                "time": each.time.isoformat(),
-            }
-            for each in await queue.dead()
-        ]
-    bounds = {"replays": arena.settings.replay_bytes, "logs": arena.settings.log_bytes}
-    usage = await asyncio.to_thread(arena.archive.usage)
-    unpacked = await asyncio.to_thread(arena.archive.cache.sizes)
-    return {
-        "ladders": ladders,
-        "dead": dead,
-        "archive": {
-            kind: {
-                "files": each.files,
-                "bytes": each.size_bytes,
-                "bound_bytes": bounds.get(kind, 0),
-            }
-            for kind, each in usage.items()
-        },
-        "cache": {
-            "bots": len(unpacked),
-            "bytes": sum(unpacked.values()),
-            "bound_bytes": arena.settings.cache_bytes,
-        },
-        "owner_bytes": arena.settings.owner_bytes,
-    }
+def _cells(queue: operations_pb2.Queue) -> list[str]:
+    counts = (queue.ready, queue.delayed, queue.paused, queue.leased, queue.dead, queue.done)
+    oldest = queue.oldest.ToTimedelta().total_seconds()
+    return [queue.ruleset, *map(str, counts), f"{oldest:.1f} s"]
 
 
-def _for_dead(
-    act: Callable[[MatchQueue, str], Awaitable[bool]], *, done: str
-) -> Callable[..., None]:
-    """Return a command that does something to dead matches.
+def _size(usage: operations_pb2.DiskUsage) -> str:
+    return (
+        f"{usage.size_bytes} of {usage.limit_bytes}" if usage.limit_bytes else f"{usage.size_bytes}"
+    )
 
-    Args:
-        act: does it to one; False when the match is not dead any more.
-        done: what then has been done to it, in words.
+
+def retry(
+    matches: Matches = None, *, ruleset: Ruleset = "", server: Server = None, json: Json = False
+) -> None:
+    """Queue dead matches again.
+
+    Their attempts and voids are forgotten.
     """
-
-    def command(
-        matches: Matches = None,
-        *,
-        ruleset: Ruleset = "",
-        data_dir: DataDir = None,
-        redis_url: RedisUrl = None,
-        json: Json = False,
-    ) -> None:
-        async def question(arena: Arena) -> list[str]:
-            dead = await _dead(arena, ruleset, matches or [])
-            return [match for match, queue in dead.items() if await act(queue, match)]
-
-        found = ask(question, data_dir=data_dir, redis_url=redis_url)
-        if json:
-            print_json({"matches": found})
-        else:
-            out.print(f"{len(found)} {done}{': ' if found else ''}{' '.join(found)}", markup=False)
-
-    return command
+    answer = operations_pb2.RetryMatchesResponse(match_count=len(matches or []))
+    with calling(server) as client:
+        for each in matches or []:
+            client.ask(client.stub.RetryMatch, operations_pb2.RetryMatchRequest(match=each))
+        if not matches:
+            request = operations_pb2.RetryMatchesRequest(ruleset=ruleset)
+            answer = client.ask(client.stub.RetryMatches, request)
+    if json:
+        print_json(document(answer))
+    else:
+        out.print(f"{answer.match_count} queued again", markup=False)
 
 
-async def _dead(arena: Arena, ruleset: str, matches: list[str]) -> dict[str, MatchQueue]:
-    """Return the queues of dead matches, of all of them without any that are named.
+def purge(
+    matches: Matches = None,
+    *,
+    ruleset: Ruleset = "",
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask before all are forgotten.")
+    ] = False,
+    server: Server = None,
+    json: Json = False,
+) -> None:
+    """Forget dead matches; asks first if all."""
+    answer = operations_pb2.PurgeMatchesResponse(match_count=len(matches or []))
+    with calling(server) as client:
+        for each in matches or []:
+            client.ask(client.stub.PurgeMatch, operations_pb2.PurgeMatchRequest(match=each))
+        if not matches:
+            if not yes:
+                _confirm(client, ruleset)
+            request = operations_pb2.PurgeMatchesRequest(ruleset=ruleset)
+            answer = client.ask(client.stub.PurgeMatches, request)
+    if json:
+        print_json(document(answer))
+    else:
+        out.print(f"{answer.match_count} forgotten", markup=False)
+
+
+def _confirm(client: Client, ruleset: str) -> None:
+    """Ask whether all dead matches shall be forgotten.
 
     Raises:
-        NotFoundError: one of those that are named is not dead.
+        InputError: nobody can answer.
     """
-    rulesets = [await ruleset_of(arena, ruleset)] if ruleset else await arena.queues.rulesets()
-    dead: dict[str, MatchQueue] = {}
-    for each in rulesets:
-        queue = arena.queues.queue(each)
-        dead |= {match.spec.id: queue for match in await queue.dead()}
-    missing = [match for match in matches if match not in dead]
-    if missing:
-        raise NotFoundError(f"{missing[0]} is not a dead match; `arena queue show` lists them")
-    return {match: dead[match] for match in matches or dead}
+    which = f"all dead matches of {ruleset}" if ruleset else "all dead matches"
+    if not sys.stdin.isatty():
+        raise InputError(f"this forgets {which} of {client.login.address}: say --yes, or name some")
+    progress_console.print(f"This forgets {which} of {client.login.address}.", markup=False)
+    if not typer.confirm("Forget them?", err=True):
+        raise typer.Exit(EXIT_FAILED)
+
+
+def workers(*, server: Server = None, json: Json = False) -> None:
+    """List the running processes of the arena."""
+    with calling(server) as client:
+        answer = client.ask(client.stub.ListWorkers, operations_pb2.ListWorkersRequest())
+    if json:
+        print_json(document(answer))
+        return
+    rows = [
+        (each.name, each.kind, str(each.slots), str(each.metrics_port)) for each in answer.workers
+    ]
+    show_table(table(_WORKERS, rows))

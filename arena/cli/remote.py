@@ -1,18 +1,17 @@
-"""What the commands share that call an arena over its API."""
+"""Call an arena over its API: connect, page, watch, wait for one that restarts."""
 
 from __future__ import annotations
 
-import os
 import time
 from contextlib import contextmanager
 from datetime import UTC, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import typer
 
 from arena.cli.console import progress_console
-from arena.client import Client, Login, login_file
+from arena.client import Client, Login
+from arena.documents import enum_word
 from arena.errors import ArenaError, InputError, LimitError
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 Server = Annotated[
     str | None,
-    typer.Option("--server", help="The arena's address; ARENA_SERVER, else that of `arena login`."),
+    typer.Option("--server", help="The arena's address; see `arena login`."),
 ]
 
 UNREACHABLE: Final = {"UNREACHABLE", "UNAVAILABLE", "DEADLINE_EXCEEDED"}
@@ -34,22 +33,19 @@ PATIENCE: Final = timedelta(seconds=30)
 
 _PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 4.0
-_LOCAL: Final = ("ARENA_DATA_DIR", "ARENA_REDIS_URL")
-_DATA: Final = Path("arena-data")
 _T = TypeVar("_T")
 
 
 @contextmanager
 def calling(server: str | None = None) -> Iterator[Client]:
-    """Connect to the arena of an address, or else of the environment or the login.
+    """Connect to the arena of an address, or else to the one that `Login.load` finds.
 
     Raises:
         InputError: no arena is named; it refused a call; the sentence says what to do.
         ArenaError: it does not answer, or failed.
     """
-    environment = {**os.environ, "ARENA_SERVER": server} if server else None
     try:
-        with Client(Login.load(environment)) as client:
+        with Client(Login.load(server=server or "")) as client:
             yield client
     except LimitError as error:
         if error.retry_after is None:
@@ -57,20 +53,6 @@ def calling(server: str | None = None) -> Iterator[Client]:
         raise InputError(
             f"{error}; try again in {max(1, round(error.retry_after.total_seconds()))} s"
         ) from error
-
-
-def goes_remote(server: str | None, *, data_dir: Path | None, redis_url: str | None) -> bool:
-    """Return whether a command asks an arena's API, not a data folder or Redis server at hand.
-
-    What an option says counts first, then a data folder here or in the environment, then a login.
-    """
-    if server:
-        return True
-    if data_dir is not None or redis_url is not None or any(map(os.environ.get, _LOCAL)):
-        return False
-    if os.environ.get("ARENA_SERVER"):
-        return True
-    return not _DATA.exists() and login_file().exists()
 
 
 def until_answered(step: Callable[[], _T]) -> _T:
@@ -169,5 +151,4 @@ def moment(stamp: Timestamp) -> str:
 
 def word(enum: Any, value: int) -> str:
     """Return the name of an enum's value without what every name of it begins with."""
-    prefix = enum.Name(0).removesuffix("UNSPECIFIED")
-    return str(enum.Name(value)).removeprefix(prefix).lower()
+    return enum_word(enum.DESCRIPTOR, value)

@@ -10,10 +10,11 @@ import typer
 
 from arena.api.server import ApiServer, Endpoint
 from arena.backend.backend import Backend
-from arena.cli.connection import settings_of
 from arena.cli.console import DataDir, RedisUrl
 from arena.cli.service import ConfigFile, MetricsPort, part
+from arena.config import load
 from arena.db.presence import Announcement, announced
+from arena.files import ADDRESS_FILE, write_private
 from arena.owners.tokens import ensure_admin_token
 from arena.processes.lifecycle import process_name, run_until_told, set_up_log
 from referee.sandbox.scratch import sweep
@@ -45,7 +46,10 @@ def serve(  # noqa: PLR0913 -- a command's options
     ] = None,
     admin_token: Annotated[
         bool,
-        typer.Option("--admin-token", help="Keep a token for everything in the data folder."),
+        typer.Option(
+            "--admin-token",
+            help="Keep a token for everything, and the address, in the data folder.",
+        ),
     ] = False,
     data_dir: DataDir = None,
     redis_url: RedisUrl = None,
@@ -53,7 +57,7 @@ def serve(  # noqa: PLR0913 -- a command's options
     config: ConfigFile = None,
 ) -> None:
     """Answer authors and operators over gRPC; several may run."""
-    settings = settings_of(
+    settings = load(
         config,
         host=host,
         api_port=port,
@@ -85,5 +89,19 @@ async def _serve(
             metrics_port=metrics_port,
             address=f"{endpoint.host}:{port}",
         )
-        async with announced(arena.redis, announcement):
-            await server.run(stopping, grace=settings.grace)
+        if keeps_token:
+            _write_address(settings, endpoint, port)
+        try:
+            async with announced(arena.redis, announcement):
+                await server.run(stopping, grace=settings.grace)
+        finally:
+            if keeps_token:
+                (settings.data_dir / ADDRESS_FILE).unlink(missing_ok=True)
+
+
+def _write_address(settings: Settings, endpoint: Endpoint, port: int) -> None:
+    """Leave the address in the data folder, where commands on this machine find it."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(endpoint.host, endpoint.host)  # noqa: S104 -- is replaced
+    scheme = "http" if endpoint.certificate is None else "https"
+    certificate = "" if endpoint.certificate is None else endpoint.certificate.resolve()
+    write_private(settings.data_dir / ADDRESS_FILE, f"{scheme}://{host}:{port}\n{certificate}\n")

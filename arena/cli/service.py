@@ -13,14 +13,14 @@ import structlog
 import typer
 from redis.exceptions import RedisError
 
-from arena.cli.connection import settings_of
 from arena.cli.console import DataDir, RedisUrl, progress_console
+from arena.config import load
 from arena.context import Arena, connected
 from arena.db.connection import connect
 from arena.db.presence import Presence
 from arena.errors import InputError
+from arena.files import ADMIN_FILE
 from arena.metrics import Metrics
-from arena.owners.tokens import ADMIN_FILE
 from arena.processes.lifecycle import PARENT, is_orphan, process_name, run_until_told, set_up_log
 from arena.processes.sandbox import sandbox_of
 from arena.processes.supervisor import running
@@ -69,7 +69,7 @@ def up(  # noqa: PLR0913 -- a command's options
     config: ConfigFile = None,
 ) -> None:
     """Run the whole arena on this machine until Ctrl-C."""
-    settings = settings_of(
+    settings = load(
         config,
         data_dir=data_dir,
         redis_url=redis_url,
@@ -132,9 +132,7 @@ def scheduler(
     config: ConfigFile = None,
 ) -> None:
     """Keep every ladder's queue filled; several may run, one of them is active."""
-    settings = settings_of(
-        config, data_dir=data_dir, redis_url=redis_url, metrics_port=metrics_port
-    )
+    settings = load(config, data_dir=data_dir, redis_url=redis_url, metrics_port=metrics_port)
     set_up_log()
     run_until_told(lambda stopping: _schedule(settings, stopping, matches=matches))
 
@@ -188,7 +186,7 @@ def worker(
     config: ConfigFile = None,
 ) -> None:
     """Play matches; run as many workers as there are machines."""
-    settings = settings_of(
+    settings = load(
         config, data_dir=data_dir, redis_url=redis_url, slots=slots, metrics_port=metrics_port
     )
     set_up_log()

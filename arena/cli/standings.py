@@ -1,17 +1,27 @@
-"""Standings, cross-tables and brackets on a terminal."""
+"""Standings, cross-tables and brackets on a terminal, and standings as CSV."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import csv
+import io
+from typing import TYPE_CHECKING, Any, Final
 
 from arena.cli.tables import Column, table
-from arena.competitions.report import StandingsReport, StandingsRow
-from referee.outcome import ForfeitReason
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from rich.console import RenderableType
 
-_GONE = "-"
+    from arena.v1.competitions_pb2 import Meeting, Standings, StandingsRow
+
+CSV_COLUMNS: Final = (
+    "competition", "rank", "entrant", "points", "sonneborn_berger", "set_score", "played", "elo",
+    "error", "note", "stronger_than_next", "games", "mean_points", "forfeits", "timeouts",
+    "walkovers",
+)  # fmt: skip
+_NONE: Final = "-"
+_TIMEOUT: Final = "timeout"
 _COLUMNS: Final = (
     Column("rank", right=True),
     Column("entrant", shortens=True),
@@ -26,54 +36,58 @@ _COLUMNS: Final = (
 )
 
 
-def standings_table(report: StandingsReport, *, title: str) -> RenderableType:
+def standings_table(standings: Standings, *, title: str) -> RenderableType:
     """Return the standings, with how sure they are."""
-    return table(_COLUMNS, map(_cells, report.rows), title=title)
+    return table(_COLUMNS, map(_cells, standings.rows), title=title)
 
 
 def _cells(row: StandingsRow) -> list[str]:
-    standing = row.standing
-    lost = sum(row.forfeits.values())
     absent = f" +{row.walkovers} off" if row.walkovers else ""
+    has_error = row.HasField("elo_error")
     return [
-        str(standing.rank),
-        standing.entrant,
-        f"{standing.points:g}",
-        str(standing.played),
-        _GONE if row.error is None else f"{row.elo:+.0f}",
-        row.note.partition(":")[0] if row.error is None else f"±{row.error:.0f}",
-        _GONE if row.stronger is None else f"{row.stronger:.0%}",
-        _GONE if row.mean_points is None else f"{row.mean_points:.1f}",
-        f"{lost}{absent}",
-        str(row.forfeits.get(ForfeitReason.TIMEOUT, 0)),
+        str(row.place),
+        row.version,
+        f"{row.points:g}",
+        str(row.played),
+        f"{row.elo:+.0f}" if has_error else _NONE,
+        f"±{row.elo_error:.0f}" if has_error else row.note.partition(":")[0],
+        f"{row.stronger_than_next:.0%}" if row.HasField("stronger_than_next") else _NONE,
+        f"{row.mean_points:.1f}" if row.HasField("mean_points") else _NONE,
+        f"{sum(row.forfeits.values())}{absent}",
+        str(row.forfeits.get(_TIMEOUT, 0)),
     ]
 
 
-def footnotes(report: StandingsReport) -> list[str]:
+def footnotes(standings: Standings) -> list[str]:
     """Return what there is to say beside the standings, a sentence each."""
     notes = []
-    if report.first_seat is not None:
-        error = report.first_seat.error
-        margin = "too few rounds for an error bar" if error is None else f"±{100 * error:.1f}"
-        notes.append(f"first seat: scores {100 * report.first_seat.value:.1f} % ({margin})")
-    if report.variance_reduction is not None:
-        notes.append(
-            f"duplicate boards: as sure as {report.variance_reduction:.2f} times as many games on "
-            "boards of their own"
+    if standings.HasField("first_seat_score"):
+        margin = (
+            f"±{100 * standings.first_seat_error:.1f}"
+            if standings.HasField("first_seat_error")
+            else "too few rounds for an error bar"
         )
-    first = report.rows[0] if report.rows else None
-    if report.finished and first is not None:
-        sure = "unknown" if first.stronger is None else f"{first.stronger:.0%}"
+        notes.append(f"first seat: scores {100 * standings.first_seat_score:.1f} % ({margin})")
+    if standings.HasField("variance_reduction"):
         notes.append(
-            f"{first.standing.entrant} comes first; the chance that it is really stronger than "
+            f"duplicate boards: as sure as {standings.variance_reduction:.2f} times as many games "
+            "on boards of their own"
+        )
+    if standings.finished and standings.rows:
+        first = standings.rows[0]
+        is_known = first.HasField("stronger_than_next")
+        sure = f"{first.stronger_than_next:.0%}" if is_known else "unknown"
+        notes.append(
+            f"{first.version} comes first; the chance that it is really stronger than "
             f"the second is {sure}"
         )
     return notes
 
 
-def cross_table(report: StandingsReport) -> RenderableType:
+def cross_table(standings: Standings, meetings: Iterable[Meeting]) -> RenderableType:
     """Return who got how much against whom, in per cent."""
-    ranked = [row.standing.entrant for row in report.rows]
+    ranked = [row.version for row in standings.rows]
+    scores = {(each.version, each.opponent): each.score for each in meetings}
     # On a narrow terminal the columns of those who came last go first.
     columns = [
         Column("", right=True),
@@ -84,8 +98,44 @@ def cross_table(report: StandingsReport) -> RenderableType:
     for number, one in enumerate(ranked, start=1):
         cells = []
         for other in ranked:
-            meeting = report.meetings.get((one, other))
+            score = scores.get((one, other))
             blank = "·" if one == other else ""
-            cells.append(blank if meeting is None else f"{100 * meeting.score:.0f}")
+            cells.append(blank if score is None else f"{100 * score:.0f}")
         rows.append((str(number), one, *cells))
     return table(columns, rows)
+
+
+def standings_csv(divisions: Sequence[Standings]) -> str:
+    """Return the standings of all divisions, a header line first."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for each in divisions:
+        writer.writerows(csv_row(each, row) for row in each.rows)
+    return text.getvalue()
+
+
+def csv_row(standings: Standings, row: StandingsRow) -> dict[str, Any]:
+    """Return a line of the standings, by the names in `CSV_COLUMNS`; None for unknown."""
+
+    def known(name: str, digits: int) -> float | None:
+        return round(getattr(row, name), digits) if row.HasField(name) else None  # type: ignore[arg-type]
+
+    return {
+        "competition": standings.id,
+        "rank": row.place,
+        "entrant": row.version,
+        "points": row.points,
+        "sonneborn_berger": row.sonneborn_berger,
+        "set_score": row.set_score,
+        "played": row.played,
+        "elo": known("elo", 1),
+        "error": known("elo_error", 1),
+        "note": row.note,
+        "stronger_than_next": known("stronger_than_next", 4),
+        "games": row.games,
+        "mean_points": row.mean_points if row.HasField("mean_points") else None,
+        "forfeits": sum(row.forfeits.values()),
+        "timeouts": row.forfeits.get(_TIMEOUT, 0),
+        "walkovers": row.walkovers,
+    }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json, progress_console
-from arena.cli.remote import Server, calling, kept, moment, until_answered, watched, word
+from arena.cli.remote import Server, calling, kept, until_answered, watched, word
+from arena.documents import document
 from arena.errors import InputError
 from arena.uploads import pack_folder
 from arena.v1 import bots_pb2
@@ -46,9 +47,10 @@ def submit(
     server: Server = None,
     json: Json = False,
 ) -> None:
-    """Upload a bot as its next version and follow its trial; exit 1 when it is rejected.
+    """Upload a bot, and follow its trial.
 
-    The same content again is the same version, so that whatever was cut off may be repeated.
+    It becomes the next version of its bot; exit 1 when it is rejected. The same content again is
+    the same version, so that whatever was cut off may be repeated.
     """
     name = load_bot_folder(folder).name
     archive = pack_folder(folder)
@@ -69,7 +71,7 @@ def submit(
                 complain(f"the arena goes on with it; `arena bot show {version.id}` tells how")
                 raise typer.Exit(EXIT_FAILED) from None
     if json:
-        print_json({**version_document(version), "is_new": answer.is_new})
+        print_json({**document(answer), "version": document(version)})
     elif version.state in SETTLED:
         show_verdict(version)
     else:
@@ -145,29 +147,3 @@ def show_verdict(version: bots_pb2.Version) -> None:
     elif version.rejection_cause == bots_pb2.REJECTION_CAUSE_ARENA:
         plays = "; submitted again as it is, it is tried anew"
     out.print(f"{version.id} is {state}{because}{plays}", markup=False)
-
-
-def version_document(version: bots_pb2.Version) -> dict[str, Any]:
-    """Return a version as JSON."""
-    return {
-        "version": version.id,
-        "digest": version.digest,
-        "state": word(bots_pb2.VersionState, version.state),
-        "active": version.active,
-        "reason": version.reason,
-        "command": list(version.command),
-        "runtime": version.runtime,
-        "parallel_games": version.parallel_games,
-        "rulesets": list(version.rulesets),
-        "created": moment(version.create_time),
-        "steps": [
-            {
-                "name": step.name,
-                "ok": step.ok,
-                "detail": step.detail,
-                "output": step.output,
-                "seconds": step.elapsed.ToTimedelta().total_seconds(),
-            }
-            for step in version.steps
-        ],
-    }

@@ -1,21 +1,19 @@
-"""``arena token``: make, list and revoke tokens."""
+"""``arena token``, ``arena owners``: who may call, and with which tokens."""
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from datetime import timedelta
+from typing import Annotated
 
 import typer
 
 from arena.cli.console import Json, complain, out, print_json
+from arena.cli.remote import Server, calling, moment, pages, word
 from arena.cli.tables import Column, show, table
-from arena.client import Client, Login
+from arena.documents import document
 from arena.errors import InputError
 from arena.v1 import accounts_pb2
-
-if TYPE_CHECKING:
-    from google.protobuf.timestamp_pb2 import Timestamp
 
 _COLUMNS = (
     Column("id"),
@@ -36,9 +34,23 @@ def register(app: typer.Typer) -> None:
     token.command(name="list")(show_all)
     token.command(name="revoke")(revoke)
     app.add_typer(token)
+    app.command(name="owners")(owners)
 
 
-def create(
+def owners(*, server: Server = None, json: Json = False) -> None:
+    """List the owners of bots and tokens."""
+    with calling(server) as client:
+        request = accounts_pb2.ListOwnersRequest()
+        answers = pages(client, client.stub.ListOwners, request)
+        found = [owner for page in answers for owner in page.owners]
+    if json:
+        print_json({"owners": [document(owner) for owner in found]})
+    else:
+        for owner in found:
+            out.print(owner.name, markup=False)
+
+
+def create(  # noqa: PLR0913 -- a command's options
     owner: Annotated[
         str, typer.Argument(help="Whose; yours without it. An admin registers new owners so.")
     ] = "",
@@ -50,21 +62,22 @@ def create(
     expires: Annotated[
         str, typer.Option(help="After how long, 90d, 12h or 30m; never without it.")
     ] = "",
+    server: Server = None,
     json: Json = False,
 ) -> None:
-    """Make a token and print its secret, which nobody can print again."""
+    """Make a token, and print its secret once."""
     request = accounts_pb2.CreateTokenRequest(
         owner=owner, name=name, scopes=[_scope(text) for text in scope or ["author"]]
     )
     if expires:
         request.lifetime.FromTimedelta(_lifetime(expires))
-    with Client(Login.load()) as client:
+    with calling(server) as client:
         identity = client.ask(client.stub.GetIdentity, accounts_pb2.GetIdentityRequest())
         if owner not in {"", identity.token.owner}:
             client.ask(client.stub.CreateOwner, accounts_pb2.CreateOwnerRequest(name=owner))
         made = client.ask(client.stub.CreateToken, request)
     if json:
-        print_json({**_document(made.token), "secret": made.secret})
+        print_json(document(made))
         return
     out.print(made.secret, markup=False)
     complain(f"this is the token {made.token.id} of {made.token.owner}; keep it, it is shown once")
@@ -73,62 +86,44 @@ def create(
 def show_all(
     owner: Annotated[str, typer.Argument(help="Whose; yours without it.")] = "",
     *,
+    server: Server = None,
     json: Json = False,
 ) -> None:
     """List tokens, without their secrets."""
-    with Client(Login.load()) as client:
+    with calling(server) as client:
         answer = client.ask(client.stub.ListTokens, accounts_pb2.ListTokensRequest(owner=owner))
-    documents = [_document(token) for token in answer.tokens]
     if json:
-        print_json({"tokens": documents})
-        return
-    rows = []
-    for each in documents:
-        end = f"revoked {each['revoked']}" if each["revoked"] else each["expires"] or "never"
-        scopes = " ".join(each["scopes"])
-        rows.append(
-            (each["id"], each["owner"], each["name"], scopes, each["prefix"], each["created"], end)
-        )
-    show(table(_COLUMNS, rows))
+        print_json(document(answer))
+    else:
+        show(table(_COLUMNS, map(_cells, answer.tokens)))
+
+
+def _cells(token: accounts_pb2.Token) -> list[str]:
+    end = moment(token.expire_time) if token.HasField("expire_time") else "never"
+    if token.HasField("revoke_time"):
+        end = f"revoked {moment(token.revoke_time)}"
+    scopes = " ".join(word(accounts_pb2.Scope, scope) for scope in token.scopes)
+    created = moment(token.create_time)
+    return [token.id, token.owner, token.name, scopes, token.prefix, created, end]
 
 
 def revoke(
     token: Annotated[str, typer.Argument(metavar="ID", help="As `arena token list` names it.")],
     *,
+    server: Server = None,
     json: Json = False,
 ) -> None:
     """Make a token worthless at once."""
-    with Client(Login.load()) as client:
+    with calling(server) as client:
         answer = client.ask(client.stub.RevokeToken, accounts_pb2.RevokeTokenRequest(id=token))
     if json:
-        print_json(_document(answer.token))
+        print_json(document(answer))
     else:
         out.print(f"{token} of {answer.token.owner} is revoked", markup=False)
 
 
-def _document(token: accounts_pb2.Token) -> dict[str, Any]:
-    return {
-        "id": token.id,
-        "owner": token.owner,
-        "name": token.name,
-        "scopes": [_scope_name(scope) for scope in token.scopes],
-        "prefix": token.prefix,
-        "created": _time(token.create_time),
-        "expires": _time(token.expire_time) if token.HasField("expire_time") else "",
-        "revoked": _time(token.revoke_time) if token.HasField("revoke_time") else "",
-    }
-
-
-def _time(time: Timestamp) -> str:
-    return time.ToDatetime(UTC).isoformat(timespec="seconds")
-
-
-def _scope_name(scope: accounts_pb2.Scope.ValueType) -> str:
-    return accounts_pb2.Scope.Name(scope).removeprefix("SCOPE_").lower()
-
-
 def _scope(text: str) -> accounts_pb2.Scope.ValueType:
-    known = {_scope_name(number): number for number in accounts_pb2.Scope.values() if number}
+    known = {word(accounts_pb2.Scope, each): each for each in accounts_pb2.Scope.values() if each}
     if text not in known:
         raise InputError(f"{text!r} is no scope; possible: {', '.join(known)}")
     return known[text]

@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
 import shutil
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
-import typer
-
-from arena.cli.bot import HOUSE, add_bot
-from arena.cli.competition import (
-    Shown,
-    competition_id,
-    create_tournament,
-    look,
-    start_tournament,
-    tell,
-    until_over,
+from arena.api.competition_messages import (
+    competition_message,
+    match_message,
+    round_message,
+    rules_of,
+    standings_message,
 )
-from arena.cli.connection import settings_of
-from arena.cli.console import DataDir, Json
-from arena.cli.demo import sample_bots
-from arena.cli.format_options import FormatChoice, Ruleset, TimeControl, takes_format
-from arena.competitions.records import CompetitionRules, Seeding
+from arena.backend import competitions
+from arena.cli.competition import CompetitionView
+from arena.cli.console import progress_console
+from arena.cli.demo import HOUSE, add_bot, sample_bots
+from arena.competitions import entry as competition_entry
+from arena.competitions.records import CompetitionState
+from arena.competitions.report import reports
+from arena.competitions.store import CompetitionStore
+from arena.config import load
 from arena.context import Arena, connected
 from arena.errors import ArenaError, InputError
 from arena.processes.lifecycle import run_until_told
-from arena.processes.supervisor import Supervisor, running
+from arena.processes.supervisor import running
 from arena.scheduler.scheduler import FLOW
+from arena.v1 import competitions_pb2
 from referee.bot_folder import load_bot_folder
 from referee.games import parse_ruleset
 from referee.sandbox.scratch import Scratch
@@ -39,89 +40,42 @@ from referee.tasks import cancel
 if TYPE_CHECKING:
     from arena.config import Settings
 
-_T = TypeVar("_T")
-Folders = Annotated[
-    list[Path] | None, typer.Option("--bot", help="A bot's folder; the sample bots.")
-]
-Clones = Annotated[
-    int, typer.Option(min=1, max=200, help="Enter each bot so many times, under names of its own.")
-]
-Sandbox = Annotated[bool, typer.Option("--sandbox", help="Run the bots in the sandbox.")]
 _NAME = re.compile(r'^name\s*=\s*".*"', re.MULTILINE)
+HERE: Final = "t-here"
+"""The id of the tournament of an arena of its own."""
+
+_OVER: Final = {CompetitionState.ENDED, CompetitionState.CANCELLED}
 
 
-HERE = "here"
-"""The name of a tournament of an arena of its own."""
-
-
-@takes_format
-def play(  # noqa: PLR0913 -- a command's options
-    ruleset: Ruleset,
+def play_tournament(  # noqa: PLR0913 -- what the command is told
+    wanted: competitions_pb2.CompetitionRules,
     *,
-    chosen: FormatChoice,
-    folders: Folders = None,
-    clones: Clones = 1,
-    time: TimeControl = None,
-    seed: Annotated[str, typer.Option(help="Text that all boards follow from.")] = "",
-    slots: Annotated[int | None, typer.Option(min=1, help="Tables at once; one per core.")] = None,
-    sandbox: Sandbox = False,
-    cross: Annotated[bool, typer.Option("--cross", help="Add who did how against whom.")] = False,
-    data_dir: DataDir = None,
-    json: Json = False,
-) -> None:
-    """Play a whole tournament here and now, on an arena of its own."""
-
-    async def tournament(arena: Arena, entries: Sequence[str]) -> Shown:
-        canonical = parse_ruleset(ruleset).ruleset
-        rules = CompetitionRules(
-            ruleset=canonical,
-            format=chosen.format,
-            options=chosen.options(arena, canonical, lot=seed),
-            time_control=time or arena.settings.time_control,
-            seeding=Seeding.GIVEN,
-        )
-        await create_tournament(arena, HERE, rules, entries, seed=seed)
-        await start_tournament(arena, HERE)
-        await until_over(arena, competition_id(HERE), quiet=json)
-        return await look(arena, competition_id(HERE))
-
-    shown = play_here(
-        tournament,
-        ruleset=ruleset,
-        folders=folders,
-        clones=clones,
-        options={"data_dir": data_dir, "slots": slots, "sandbox": sandbox},
-    )
-    tell(shown, json=json, cross=cross)
-
-
-def play_here(
-    tournament: Callable[[Arena, Sequence[str]], Awaitable[_T]],
-    *,
-    ruleset: str,
+    seed: str,
     folders: Sequence[Path] | None,
     clones: int,
     options: Mapping[str, Any],
-) -> _T:
-    """Run an arena until a tournament on it is over, and return what came of it.
+    quiet: bool,
+) -> CompetitionView:
+    """Run an arena until a tournament on it is over, and return how it ended.
 
     Args:
-        tournament: plays it, given the arena and who enters.
-        ruleset: what the bots are to play; of the sample bots only those that do enter.
-        folders: of bots; None for the sample bots.
+        wanted: the rules, with any spelling of the ruleset.
+        seed: text that all boards follow from; "" for random ones.
+        folders: of bots; None for the sample bots that play the ruleset.
         clones: how many of each enter.
         options: of the arena's settings; without ``data_dir`` everything is forgotten at the end.
+        quiet: whether nothing is said meanwhile.
 
     Raises:
         ArenaError: it was interrupted.
     """
-    canonical = parse_ruleset(ruleset).ruleset
+    canonical = parse_ruleset(wanted.ruleset).ruleset
     chosen = [load_bot_folder(each) for each in folders or sample_bots()]
     playing = [each.path for each in chosen if folders or canonical in each.rulesets]
     if not playing:
         raise InputError(f"no sample bot plays {canonical}; name folders with --bot")
     scratch = Scratch("tournament")
-    settings = settings_of(
+    settings = load(
         **{**options, "data_dir": options.get("data_dir") or scratch.path / "data"},
         redis_url="",
         archive_url="",
@@ -129,7 +83,7 @@ def play_here(
         grace=2,
         metrics_port=None,
     )
-    found: list[_T] = []
+    found: list[CompetitionView] = []
 
     async def main(stopping: asyncio.Event) -> None:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
@@ -137,9 +91,8 @@ def play_here(
             async with running(settings, output=log) as supervisor:
                 watching = asyncio.create_task(supervisor.watch(stopping))
                 entries = [copy for path in playing for copy in _copies(path, scratch.path, clones)]
-                played = asyncio.create_task(
-                    _play(tournament, settings, supervisor, entries, canonical)
-                )
+                here = settings.model_copy(update={"redis_url": supervisor.url})
+                played = asyncio.create_task(_play(here, wanted, entries, seed=seed, quiet=quiet))
                 await asyncio.wait({watching, played}, return_when=asyncio.FIRST_COMPLETED)
                 stopping.set()
                 if played.done():
@@ -157,18 +110,63 @@ def play_here(
 
 
 async def _play(
-    tournament: Callable[[Arena, Sequence[str]], Awaitable[_T]],
     settings: Settings,
-    supervisor: Supervisor,
+    wanted: competitions_pb2.CompetitionRules,
     folders: Sequence[Path],
-    ruleset: str,
-) -> _T:
-    async with connected(settings.model_copy(update={"redis_url": supervisor.url})) as arena:
+    *,
+    seed: str,
+    quiet: bool,
+) -> CompetitionView:
+    ruleset = parse_ruleset(wanted.ruleset).ruleset
+    async with connected(settings) as arena:
         # The bots stand on the ladder, but all workers are the tournament's.
         await arena.queues.open_ladder(ruleset)
         await arena.queues.queue(ruleset).pause(FLOW)
         added = [await add_bot(arena, each, owner=HOUSE, rulesets=[ruleset]) for each in folders]
-        return await tournament(arena, [each.bot.name for each in added])
+        store = CompetitionStore(arena.redis)
+        record, _ = await competition_entry.create_started(
+            arena,
+            HERE,
+            rules_of(wanted).settled(ruleset, settings.ladder(ruleset), lot=seed),
+            [each.bot.name for each in added],
+            seed=hashlib.sha256(seed.encode()).digest() if seed else None,
+        )
+        told = 0
+        while record.state not in _OVER:
+            await asyncio.sleep(0.3)
+            record = await store.get(HERE)
+            played = await store.played(HERE)
+            if not quiet and played >= told + 10:
+                told = played
+                progress_console.print(f"{played} matches played", markup=False)
+        return await view_of(arena, HERE)
+
+
+async def view_of(arena: Arena, competition: str) -> CompetitionView:
+    """Return a competition as the API tells it."""
+    store = CompetitionStore(arena.redis)
+    record, rounds = await store.get(competition), await store.rounds(competition)
+    results = await store.results(competition)
+    divisions = await asyncio.to_thread(reports, record, results)
+    ordered = sorted(rounds.values(), key=lambda each: (each.created_time, each.key))
+    answer = competitions_pb2.GetCompetitionResponse(
+        competition=competition_message(competitions.CompetitionView(record=record)),
+        standings=[standings_message(each, record) for each in divisions],
+        rounds=map(round_message, ordered),
+    )
+    matches = [
+        match_message(competitions.CompetitionMatch(record, match, results.get(match.id)))
+        for each in divisions
+        for match in each.matches
+    ]
+    meetings = [
+        competitions_pb2.Meeting(
+            version=one, opponent=other, score=each.score, match_count=each.matches
+        )
+        for division in divisions
+        for (one, other), each in sorted(division.meetings.items())
+    ]
+    return CompetitionView(answer, matches, meetings)
 
 
 def _copies(folder: Path, scratch: Path, clones: int) -> list[Path]:

@@ -8,6 +8,7 @@ import typer
 
 from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json
 from arena.cli.remote import Server, calling
+from arena.documents import document
 from arena.errors import InputError
 from arena.v1 import accounts_pb2
 
@@ -16,7 +17,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     webhook = typer.Typer(
         name="webhook",
-        help="Hear of verdicts, forfeits, suspensions and places by a signed POST.",
+        help="Have events posted to an address of yours.",
         no_args_is_help=True,
     )
     webhook.command(name="set")(set_up)
@@ -31,9 +32,10 @@ def set_up(
     server: Server = None,
     json: Json = False,
 ) -> None:
-    """Post your events to an address, and print the secret that signs them.
+    """Post your events to an address.
 
-    Nobody can print the secret again. Setting an address anew makes a new one; the old one is
+    Verdicts, forfeits, suspensions and places are posted. The secret that signs them is printed;
+    nobody can print the secret again. Setting an address anew makes a new one; the old one is
     worthless at once.
     """
     if not url:
@@ -41,7 +43,7 @@ def set_up(
     with calling(server) as client:
         answer = client.ask(client.stub.SetWebhook, accounts_pb2.SetWebhookRequest(url=url))
     if json:
-        print_json({"url": answer.webhook.url, "secret": answer.secret})
+        print_json(document(answer))
         return
     out.print(answer.secret, markup=False, soft_wrap=True)
     complain(
@@ -51,12 +53,12 @@ def set_up(
 
 
 def show(*, server: Server = None, json: Json = False) -> None:
-    """Show the address, without the secret; fails when there is none."""
+    """Show the address; exit 1 when there is none."""
     with calling(server) as client:
         answer = client.ask(client.stub.GetWebhook, accounts_pb2.GetWebhookRequest())
     is_set = answer.HasField("webhook")
     if json:
-        print_json({"url": answer.webhook.url if is_set else None})
+        print_json(document(answer))
     elif is_set:
         out.print(answer.webhook.url, markup=False, soft_wrap=True)
     else:
@@ -68,8 +70,8 @@ def show(*, server: Server = None, json: Json = False) -> None:
 def remove(*, server: Server = None, json: Json = False) -> None:
     """Post nothing any more; what still waits is dropped."""
     with calling(server) as client:
-        client.ask(client.stub.SetWebhook, accounts_pb2.SetWebhookRequest())
+        answer = client.ask(client.stub.SetWebhook, accounts_pb2.SetWebhookRequest())
     if json:
-        print_json({"url": None})
+        print_json(document(answer))
     else:
         out.print("there is no webhook any more", markup=False)

@@ -24,13 +24,10 @@ from arena.bots.registry import OWNER_NAME
 from arena.db.keys import arena_key, item_key
 from arena.db.scripts import Scripts
 from arena.errors import InputError, LimitError, NotFoundError, UnauthenticatedError
-from arena.files import write_private
+from arena.files import ADMIN_FILE, write_private
 
 ADMIN: Final = "admin"
 """The owner of the token that ``arena up`` makes."""
-
-ADMIN_FILE: Final = "admin-token"
-"""Its file in the data folder."""
 
 MOST_TOKENS: Final = 50
 """Tokens of one owner that have not been revoked."""

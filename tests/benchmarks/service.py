@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import uvloop
 
-from arena.cli.bot import add_bot
-from arena.cli.connection import settings_of
+from arena.cli.demo import add_bot
+from arena.config import load
 from arena.context import Arena, connected
 from arena.db.embedded import EmbeddedServer
 from arena.matches import replay_file as replay_files
@@ -82,7 +82,7 @@ async def serviced(folder: Path) -> float:
     server.start()
     worker: subprocess.Popen[bytes] | None = None
     try:
-        settings = settings_of(data_dir=folder, redis_url=server.url)
+        settings = load(data_dir=folder, redis_url=server.url)
         async with connected(settings) as arena:
             await _enqueue(arena)
             words = [sys.executable, "-m", "arena", "worker", "--slots", str(TABLES)]

@@ -73,13 +73,6 @@ class Scene(Service):
         self.processes.append(process)
         return process
 
-    def run_in_need(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run a command of an operator that finds the disk full."""
-        return subprocess.run(
-            [*self.disk.prefix, sys.executable, "-m", "arena", *arguments],
-            env=self.environment, check=False, capture_output=True, text=True,
-        )  # fmt: skip
-
     def pids(self) -> list[int]:
         """Return the processes that were started here."""
         return [process.pid for process in self.processes]
@@ -201,16 +194,17 @@ async def test_uploads_are_refused_in_a_sentence_and_taken_later(scene: Scene) -
     assert refused.returncode == 1, refused.stdout
     assert "the arena has no room on its disk now, and stored nothing" in refused.stderr
     assert scene.run("bot", "show", "late", **login).returncode == 2
-    added = scene.run_in_need("bot", "add", folder)
+    added = scene.run("bot", "add", folder, **login)
     assert added.returncode == 1
-    assert "because the disk is full" in added.stderr
+    assert "no room on its disk" in added.stderr
     assert added.stderr.count("\n") == 1
     scene.disk.free()
-    assert scene.json("queue", "show")["archive"]["bots"]["files"] == 0
+    usages = {each["kind"]: each["files"] for each in scene.json("queue", "show")["usages"]}
+    assert usages["bots"] == 0
     taken = scene.run("submit", folder, "--no-watch", "--json", **login)
     assert taken.returncode == 0, taken.stderr
     answer = json.loads(taken.stdout)
-    assert (answer["version"], answer["is_new"]) == ("late@1", True)
+    assert (answer["version"]["id"], answer["is_new"]) == ("late@1", True)
 
 
 async def test_a_trial_waits_for_room(scene: Scene) -> None:
@@ -234,8 +228,9 @@ async def test_a_trial_waits_for_room(scene: Scene) -> None:
     scene.disk.free()
     await scene.logged("trial ended")
     shown = scene.run("bot", "show", "patient@1", "--json", **login)
-    assert json.loads(shown.stdout)["state"] == "accepted"
-    assert all(step["ok"] for step in json.loads(shown.stdout)["steps"])
+    version = json.loads(shown.stdout)["version"]
+    assert version["state"] == "accepted"
+    assert all(step["ok"] for step in version["steps"])
 
 
 async def test_the_whole_arena_outlives_a_full_disk(whole: Scene) -> None:

@@ -2,19 +2,29 @@
 
 import socket
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.redis_server import BINARIES, RedisServer
-from tests.service_kit import Service, make_bot
+from tests.service_kit import Service, make_bot, own_arena
 
 pytestmark = pytest.mark.redis
 
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """An arena without bots, whose API runs for all tests here."""
+    with own_arena(tmp_path_factory.mktemp("served")) as service:
+        service.serve()
+        yield service
+
+
 COMMANDS = (
-    ("bot", "list"),
+    ("bots",),
     ("ladder",),
-    ("ladder", "rebuild"),
+    ("ladder-rebuild",),
     ("matches",),
     ("match", "show", "ladder-000001"),
     ("queue", "show"),
@@ -35,7 +45,7 @@ def test_no_arena_runs(alone: Service, command: tuple[str, ...]) -> None:
 
 def test_no_server_answers(alone: Service) -> None:
     """An address without a server behind it is named."""
-    answer = alone.run("ladder", "--redis-url", f"unix://{alone.folder}/nobody")
+    answer = alone.run("ladder-rebuild", "--redis-url", f"unix://{alone.folder}/nobody")
     assert answer.returncode == 2
     assert f"no Redis server answers at unix://{alone.folder}/nobody" in answer.stderr
     assert answer.stderr.count("\n") == 1
@@ -51,7 +61,7 @@ def test_the_whole_arena_does_not_start_without_its_server(alone: Service) -> No
 
 def test_an_address_that_is_none(alone: Service) -> None:
     """Text that is no address is refused with what is possible."""
-    answer = alone.run("ladder", "--redis-url", "localhost")
+    answer = alone.run("ladder-rebuild", "--redis-url", "localhost")
     assert answer.returncode == 2
     assert "redis://HOST:PORT/DB" in answer.stderr
 
@@ -61,31 +71,32 @@ def test_an_address_that_is_none(alone: Service) -> None:
     [
         (("ladder", "chess"), "there is no game 'chess'"),
         (("ladder", "quasenbo"), "there is no ladder of quasenbo; the ladders are: none yet"),
-        (("ladder", "rebuild", "quasenbo"), "there is no ladder of quasenbo"),
-        (("match", "show", "ladder-9"), "there is no match ladder-9"),
-        (("match", "annul", "ladder-9", "--reason", "x"), "no match ladder-9 is done"),
-        (("bot", "suspend", "nobody"), "there is no bot nobody"),
-        (("queue", "retry", "ladder-9"), "ladder-9 is not a dead match"),
+        (("ladder-rebuild", "quasenbo"), "there is no ladder of quasenbo"),
+        (("match", "show", "ladder-9"), "there is no match 'ladder-9'"),
+        (("match", "annul", "ladder-9", "--reason", "x"), "there is no match 'ladder-9'"),
+        (("bot", "suspend", "nobody", "--reason", "x"), "there is no bot nobody"),
+        (("queue", "retry", "ladder-9"), "there is no match 'ladder-9'"),
         (("bot", "add", "missing"), "missing is not a folder"),
         (("bot", "add", "."), ". holds no bot.toml"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_names_that_do_not_exist(service: Service, command: tuple[str, ...], sentence: str) -> None:
+def test_names_that_do_not_exist(served: Service, command: tuple[str, ...], sentence: str) -> None:
     """Unknown ladders, matches, bots and folders are named."""
-    answer = service.run(*command)
+    answer = served.run(*command)
     assert answer.returncode == 2, answer.stderr
     assert answer.stderr.startswith(f"arena: {sentence}")
 
 
 async def test_a_bot_of_another_owner_is_not_replaced(service: Service, tmp_path: Path) -> None:
     """A name belongs to its owner; the second one changes nothing."""
+    service.serve()
     folder = make_bot(tmp_path, "ada")
     assert service.run("bot", "add", str(folder), "--owner", "ann").returncode == 0
     answer = service.run("bot", "add", str(folder), "--owner", "ben")
     assert answer.returncode == 2
     assert "belongs to ann" in answer.stderr
-    (bot,) = service.json("bot", "list")["bots"]
+    (bot,) = service.json("bots")["bots"]
     assert bot["owner"] == "ann"
 
 

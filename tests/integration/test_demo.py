@@ -58,7 +58,7 @@ def test_the_heuristic_of_quasenbo_ends_above_random(alone: Service) -> None:
     """Two games of three to the heuristic: after some 250 games the ladder is sure of it."""
     found = ladder_after(alone, "quasenbo", "quasenbo_heuristic", "random", matches=16, boards=8)
     heuristic, random = found["quasenbo_heuristic"], found["random"]
-    assert heuristic["rank"] < random["rank"]
+    assert heuristic["place"] < random["place"]
     assert heuristic["strength"] > random["strength"]
 
 
@@ -72,6 +72,6 @@ def test_a_bot_that_thinks_wins_the_ladder_of_pese_katesh(alone: Service) -> Non
         boards=1,
     )
     thoughtful = {"pese_katesh_heuristic", "pese_katesh_search"}
-    ranks = {bot: row["rank"] for bot, row in found.items()}
+    ranks = {bot: row["place"] for bot, row in found.items()}
     best = min(ranks[bot] for bot in thoughtful)
     assert best == 1 < min(ranks[bot] for bot in ranks.keys() - thoughtful)

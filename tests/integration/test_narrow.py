@@ -14,8 +14,9 @@ async def test_commands_fit_eighty_columns(service: Service, tmp_path: Path) -> 
     names = ["b" * 40, "c" * 40]
     for name in names:
         folder = make_bot(tmp_path, name, rulesets=("quasenbo", "pese-katesh", "quasenbo-magnus"))
-        assert service.run("bot", "add", str(folder)).returncode == 0
-    for command in (("bot", "list"), ("ladder", "quasenbo")):
+        service.add_folders(folder)
+    service.serve()
+    for command in (("bots",), ("ladder", "quasenbo")):
         lines = service.run(*command, COLUMNS="80").stdout.splitlines()
         assert all(len(line) <= 80 for line in lines)
         assert all(any(name in line.split() for line in lines) for name in names)

@@ -26,14 +26,15 @@ async def submitted(service: Service, folder: Path, *, owner: str = "ann") -> st
 
 def state_of(service: Service, bot: str) -> str:
     """What the list of bots says of one."""
-    (found,) = [each for each in service.json("bot", "list")["bots"] if each["name"] == bot]
-    return str(found["state"])
+    (found,) = [each for each in service.json("bots")["bots"] if each["name"] == bot]
+    return "rejected" if found["rejected"] else str(found["state"])
 
 
 async def test_a_bot_whose_versions_were_all_rejected_is_listed_so(
     service: Service, tmp_path: Path
 ) -> None:
     """Until one waits to be tried, a new one or an old one once more."""
+    service.serve()
     folder = make_bot(tmp_path, "doomed")
     (folder / "bot.py").write_text("raise SystemExit('no model')\n")
     await submitted(service, folder)
@@ -45,7 +46,7 @@ async def test_a_bot_whose_versions_were_all_rejected_is_listed_so(
     await eventually(is_rejected)
     pipeline.terminate()
     assert pipeline.wait(60) == 0
-    assert "rejected" in service.run("bot", "list").stdout
+    assert "rejected" in service.run("bots").stdout
     asked = service.run("bot", "recheck", "doomed@1")
     assert asked.stdout.startswith("doomed@1 is tried again as soon as its owner submits the same")
     unknown = service.run("bot", "recheck", "doomed@2")

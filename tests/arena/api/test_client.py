@@ -107,6 +107,28 @@ def test_a_token_is_not_sent_to_another_arena(tmp_path: Path) -> None:
     assert Login.load(environment | {"ARENA_SERVER": "one"}).token == "arena_x"
 
 
+def test_the_arena_of_a_data_folder_comes_before_a_login(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As its admin; a server that is named comes before both, with what was kept for it."""
+    monkeypatch.chdir(tmp_path)
+    environment = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    login = Login(address="far", token="arena_x")
+    login.save(login_file(environment))
+    folder = tmp_path / "arena-data"
+    folder.mkdir()
+    with pytest.raises(InputError, match="no arena runs in arena-data: start one with `arena up`"):
+        Login.load(environment)
+    (folder / "admin-token").write_text("arena_admin\n")
+    (folder / "address").write_text("http://127.0.0.1:7\n\n")
+    here = Login.load(environment)
+    assert (here.address, here.token) == ("http://127.0.0.1:7", "arena_admin")
+    assert Login.load(environment | {"ARENA_DATA_DIR": str(folder)}).token == "arena_admin"
+    assert Login.load(environment, server="http://127.0.0.1:7").token == "arena_admin"
+    assert Login.load(environment, server="far") == login
+    assert Login.load(environment, server="other") == Login(address="other")
+
+
 def test_without_a_login_the_sentence_says_what_to_do(tmp_path: Path) -> None:
     """Also when the file is damaged."""
     environment = {"XDG_CONFIG_HOME": str(tmp_path)}

@@ -207,10 +207,14 @@ def test_every_call_is_translated_once() -> None:
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A certificate for this machine that signs itself, and its key."""
-    folder = tmp_path_factory.mktemp("tls")
+    return make_certificate(tmp_path_factory.mktemp("tls"), "DNS:localhost,IP:127.0.0.1")
+
+
+def make_certificate(folder: Path, names: str) -> tuple[Path, Path]:
+    """Write a certificate for names that signs itself, and its key."""
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
-    command += ["-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    command += ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    command += ["-nodes", "-days", "2", "-subj", "/CN=arena"]
+    command += ["-addext", f"subjectAltName={names}"]
     command += ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
     subprocess.run(command, check=True, capture_output=True)
     return folder / "cert.pem", folder / "key.pem"
@@ -240,6 +244,25 @@ async def test_calls_are_encrypted(
     ):
         with pytest.raises(ArenaError, match="no arena answers"):
             await asyncio.to_thread(who, bad)
+    await arena.server.stop(grace=timedelta(0))
+
+
+async def test_commands_trust_the_certificate_of_the_arena_beside_them(
+    redis: Redis, tmp_path: Path
+) -> None:
+    """Whatever name it is made out to: here the address is another."""
+    pem, key = make_certificate(tmp_path, "DNS:arena.example.org")
+    arena = await start(make_backend(redis, tmp_path), certificate=pem, key=key)
+    await arena.backend.registry.add_owner("ada")
+    made = await arena.backend.accounts.create("ada", scopes=frozenset({Scope.AUTHOR}))
+    (tmp_path / "admin-token").write_text(made.secret)
+    (tmp_path / "address").write_text(f"https://127.0.0.1:{arena.port}\n{pem}\n")
+
+    def who() -> str:
+        with Client(Login.load({"ARENA_DATA_DIR": str(tmp_path)})) as client:
+            return client.ask(client.stub.GetIdentity, WHO).token.owner
+
+    assert await asyncio.to_thread(who) == "ada"
     await arena.server.stop(grace=timedelta(0))
 
 

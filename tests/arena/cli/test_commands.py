@@ -7,7 +7,8 @@ import typer
 
 from arena.cli import MODULES, build
 
-WORDS = [word for words in MODULES.values() for word in words]
+WORDS = [word for _, words in MODULES.values() for word in words]
+PANELS = ["Play and build", "Submit and follow", "Run an arena", "Competitions"]
 
 
 @pytest.mark.parametrize("word", ["", *WORDS])
@@ -19,9 +20,27 @@ def test_a_command_is_built_from_its_own_module(word: str) -> None:
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_a_command_has_help(word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """``--help`` says what the command does."""
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_a_command_has_help(word: str, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It says what the command does, by its short name, too."""
     with pytest.raises(SystemExit) as stop:
-        build(word)([word, "--help"])
+        build(word)([word, option])
     assert stop.value.code == 0
     assert "Usage:" in capsys.readouterr().out
+
+
+def test_the_help_shows_whole_sentences_in_groups(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At 80 columns, and likewise within each group of commands."""
+    monkeypatch.setenv("COLUMNS", "80")
+    for words in (["--help"], *([word, "-h"] for word in ("bot", "match", "tournament", "league"))):
+        with pytest.raises(SystemExit):
+            build("" if len(words) == 1 else words[0])(words)
+        shown = capsys.readouterr().out
+        assert max(map(len, shown.splitlines())) <= 80
+        assert "…" not in shown
+        assert "... " not in shown.partition("[ARGS]...")[2]
+        if len(words) == 1:
+            panels = [line for line in shown.splitlines() if line.startswith("╭─ ")]
+            assert [panel.strip("╭─╮ ") for panel in panels] == ["Options", *PANELS]

@@ -65,12 +65,13 @@ def test_an_admin_logs_in_and_gives_tokens(served: Served) -> None:
     assert done.returncode == 0, done.stderr
     assert "You are admin" in done.stdout
     made = served.arena("token", "create", "ada", "--expires", "1d", "--json")
-    token = json.loads(made.stdout)
+    created = json.loads(made.stdout)
+    token = created["token"]
     assert (token["owner"], token["scopes"]) == ("ada", ["author"])
-    environment = {"ARENA_TOKEN": token["secret"]}
+    environment = {"ARENA_TOKEN": created["secret"]}
     listed = json.loads(served.arena("token", "list", "--json", **environment).stdout)
     assert [each["id"] for each in listed["tokens"]] == [token["id"]]
-    assert token["secret"] not in str(listed)
+    assert created["secret"] not in str(listed)
     assert served.arena("token", "revoke", token["id"]).returncode == 0
     refused = served.arena("token", "list", **environment)
     assert refused.returncode == 2
@@ -92,14 +93,14 @@ def test_a_webhook_is_set_shown_and_removed(served: Served) -> None:
     first = served.arena("webhook", "set", url, **environment)
     assert first.returncode == 0, first.stderr
     again = json.loads(served.arena("webhook", "set", url, "--json", **environment).stdout)
-    assert again["url"] == url
+    assert again["webhook"]["url"] == url
     assert again["secret"] != first.stdout.strip()
     shown = served.arena("webhook", "show", **environment)
     assert shown.stdout == f"{url}\n"
     assert again["secret"] not in shown.stderr
     assert served.arena("webhook", "remove", **environment).returncode == 0
     gone = served.arena("webhook", "show", "--json", **environment)
-    assert (gone.returncode, json.loads(gone.stdout)) == (1, {"url": None})
+    assert (gone.returncode, json.loads(gone.stdout)) == (1, {"webhook": None})
 
 
 @pytest.mark.parametrize("url", ["", "http://example.org/", "https://a:b@example.org/"])
@@ -127,9 +128,23 @@ def test_sigterm_ends_the_api(served: Served) -> None:
     """It ends with exit code 0, and nobody believes it alive any more."""
     served.process.send_signal(signal.SIGTERM)
     assert served.process.wait(20) == 0
+    assert not (served.folder / "address").exists()
     failed = served.arena("token", "list", ARENA_SERVER=served.address, ARENA_TOKEN="x")
     assert failed.returncode == 1
     assert "no arena answers" in failed.stderr
+
+
+def test_commands_beside_the_data_find_the_arena(served: Served) -> None:
+    """With the data folder alone a command is the admin's; a killed arena is told how to start."""
+    environment = {"ARENA_DATA_DIR": str(served.folder)}
+    shown = served.arena("owners", **environment)
+    assert (shown.returncode, shown.stdout) == (0, "admin\n"), shown.stderr
+    assert (served.folder / "address").stat().st_mode & 0o777 == 0o600
+    served.process.kill()
+    served.process.wait()
+    failed = served.arena("owners", **environment)
+    assert failed.returncode == 1
+    assert "if it does not run, `arena up` starts it" in failed.stderr
 
 
 def test_a_public_address_without_tls_is_bad_input(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.cli import league_view, queue, tournament
+from arena.cli import league, queue, tournament
 from arena.cli.tables import Column, table
 from tests.terminal import narrow, printed
 
@@ -120,7 +120,7 @@ def test_a_league_leaves_out_its_oldest_seasons_first(monkeypatch: pytest.Monkey
     """The last season stays, and the bots stand in its order."""
     narrow(monkeypatch, 30)
     places = [(season, 1, 3 - at, f"bot{at}@1") for season in range(1, 9) for at in (1, 2)]
-    lines = printed(league_view.history_table(places), 30)
+    lines = printed(league.history_table(places), 30)
     assert lines == [
         "bot   season 7  season 8",
         "bot2       1.1       1.1",

@@ -1,13 +1,13 @@
 """Annulled matches of competitions: taken out, played again, counted once."""
 
 import hashlib
-import json
 import random
 from datetime import timedelta
 
 import pytest
 
-from arena.cli.competition_documents import competition_document
+from arena.api.competition_messages import match_message
+from arena.backend.competitions import CompetitionMatch
 from arena.competitions.records import CompetitionState, planned_id
 from arena.competitions.report import reports
 from arena.errors import PreconditionError
@@ -83,11 +83,16 @@ async def test_an_annulment_is_followed_once(hall: Hall) -> None:
     assert played == ["t-cup.r1.t1", "t-cup.r1.t1.a2", "t-cup.r1.t1.a3"]
     await require_each_match_counted_once(hall)
     record, results = await stood(hall)
-    document = competition_document(record, reports(record, results), {}, results)
-    (line,) = [each for each in document["divisions"][0]["matches"] if each["annulled"]]
-    assert (line["match"], line["annulled"]) == (played[2], played[:2])
-    assert sum(line["scores"]) == results["t-cup.r1.t1"].pair_scores[0] / 1e6
-    assert json.dumps(document)
+    (told,) = [
+        message
+        for division in reports(record, results)
+        for match in division.matches
+        if (
+            message := match_message(CompetitionMatch(record, match, results.get(match.id)))
+        ).annulled
+    ]
+    assert (told.id, told.planned_id, list(told.annulled)) == (played[2], played[0], played[:2])
+    assert told.scores[0] == results["t-cup.r1.t1"].pair_scores[0] / 1e6
 
 
 @pytest.mark.parametrize(("ruleset", "format_", "options"), FORMATS)

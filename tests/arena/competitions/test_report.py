@@ -5,24 +5,47 @@ import io
 import random
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from arena.api.competition_messages import match_message, standings_message
+from arena.backend.competitions import CompetitionMatch
 from arena.cli.bracket import bracket
-from arena.cli.competition_documents import COLUMNS, row_document, standings_csv
-from arena.cli.standings import cross_table, footnotes, standings_table
+from arena.cli.standings import (
+    CSV_COLUMNS,
+    cross_table,
+    csv_row,
+    footnotes,
+    standings_csv,
+    standings_table,
+)
 from arena.competitions.forecast import Measurements, forecast
-from arena.competitions.report import report
+from arena.competitions.records import CompetitionRecord, CompetitionRules, CompetitionState
+from arena.competitions.report import StandingsReport, report
 from arena.competitions.results import CompetitionResult
 from arena.formats import schedule
 from arena.formats.model import Competition, Format, Options, PlannedMatch
 from arena.queue.models import Forfeits, Luck, MatchSpec
+from arena.v1.competitions_pb2 import Meeting
 from arena.version_id import bot_of
 from referee.outcome import ForfeitReason
 from tests.arena.competitions.hall import outcome
 from tests.terminal import narrow, printed
 
+RECORD = CompetitionRecord(
+    id="t-cup",
+    state=CompetitionState.RUNNING,
+    rules=CompetitionRules(
+        ruleset="quasenbo",
+        format=Format.ROUND_ROBIN,
+        options=Options(table_size=2, boards=4),
+        time_control="5",
+    ),
+    seed=bytes(32),
+    created_time=datetime.now(UTC),
+)
 NAMES = ["ada", "bob", "cid", "dan", "eve", "fay", "gus", "hal"]
 
 
@@ -32,6 +55,14 @@ def competition(
     """Return a competition of the first so many names."""
     versions = tuple(f"{name}@1" for name in NAMES[:entrants])
     return Competition("t-cup", format_, versions, Options(**{"boards": 4, **options}))
+
+
+def meetings(found: StandingsReport) -> list[Meeting]:
+    """Return a cross-table as the API tells it."""
+    return [
+        Meeting(version=one, opponent=other, score=each.score, match_count=each.matches)
+        for (one, other), each in found.meetings.items()
+    ]
 
 
 def play(
@@ -113,8 +144,9 @@ def test_a_thin_set_of_results_says_so() -> None:
     for row in found.rows:
         assert row.error is None
         assert row.note.partition(":")[0] in {"thin", "separated", "unplayed"}
-        assert row_document(found, row)["elo"] is None
         assert row.stronger is None
+    told = standings_message(found, RECORD)
+    assert all(csv_row(told, row)["elo"] is None for row in told.rows)
 
 
 def test_who_won_everything_has_no_upper_end() -> None:
@@ -159,7 +191,9 @@ def test_forfeits_walkovers_and_points_stand_beside() -> None:
     assert rows[gone].walkovers == 1
     assert rows[gone].standing.played == 2
     assert rows[gone].games == 8
-    assert row_document(found, faulty)["timeouts"] == 3
+    told = standings_message(found, RECORD)
+    (line,) = [row for row in told.rows if row.version == faulty.standing.entrant]
+    assert csv_row(told, line)["timeouts"] == 3
 
 
 def test_duplicate_boards_are_measured() -> None:
@@ -180,19 +214,21 @@ def test_duplicate_boards_are_measured() -> None:
     assert found.first_seat is not None
     assert found.first_seat.value == 1.0
     assert found.variance_reduction == pytest.approx((8 / 7) / 2 / ((1 / 3) / 4))
-    assert any("100.0 %" in note for note in footnotes(found))
+    assert any("100.0 %" in note for note in footnotes(standings_message(found, RECORD)))
 
 
 def test_tables_and_csv_hold_every_entrant() -> None:
     """Standings as a table, as CSV and as a cross-table."""
     cup = competition()
     found = report(cup, play(cup, GRADED))
-    rows = list(csv.DictReader(io.StringIO(standings_csv([found]))))
+    told = standings_message(found, RECORD)
+    rows = list(csv.DictReader(io.StringIO(standings_csv([told]))))
     assert [row["entrant"] for row in rows] == [row.standing.entrant for row in found.rows]
-    assert tuple(rows[0]) == COLUMNS
-    standings = printed(standings_table(found, title="cup"), width=120)
+    assert tuple(rows[0]) == CSV_COLUMNS
+    standings = printed(standings_table(told, title="cup"), width=120)
     assert (standings[0], len(standings)) == ("cup", 1 + 1 + 8)
-    assert {len(row.split()) for row in printed(cross_table(found), width=120)[1:]} == {10}
+    cross = printed(cross_table(told, meetings(found)), width=120)
+    assert {len(row.split()) for row in cross[1:]} == {10}
 
 
 def test_standings_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,12 +236,13 @@ def test_standings_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> Non
     narrow(monkeypatch, 40)
     cup = competition()
     found = report(cup, play(cup, GRADED))
-    standings = printed(standings_table(found, title="cup"), width=40)
+    told = standings_message(found, RECORD)
+    standings = printed(standings_table(told, title="cup"), width=40)
     assert standings[1].split()[:3] == ["rank", "entrant", "points"]
     assert "time-outs" not in standings[1]
     assert max(map(len, standings)) <= 40
     assert "…" not in "".join(standings)
-    cross = printed(cross_table(found), width=40)
+    cross = printed(cross_table(told, meetings(found)), width=40)
     assert cross[0].split()[:2] == ["against", "1"]
     assert max(map(len, cross)) <= 40
 
@@ -214,7 +251,11 @@ def test_a_bracket_leads_to_the_winner() -> None:
     """Every match stands beside those that its entrants came from; byes lead straight on."""
     cup = competition(Format.SINGLE_ELIMINATION, entrants=6)
     results = play(cup, {name: -(10.0**6) * at for at, name in enumerate(NAMES)})
-    lines = bracket(report(cup, results), results)
+    matches = [
+        match_message(CompetitionMatch(RECORD, match, results[match.id]))
+        for match in report(cup, results).matches
+    ]
+    lines = bracket("t-cup", matches)
     assert lines == [
         "ada@1 100% ────────────┐",
         "                       ├─ ada@1 100% ┐",

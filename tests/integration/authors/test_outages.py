@@ -165,7 +165,7 @@ async def test_a_challenge_outlives_the_arena(watcher: Watcher) -> None:
     await watcher.ready()
     watcher.service.add_bots("bob")
     own = make_bot(watcher.service.folder, "mine")
-    assert watcher.service.run("bot", "add", str(own), "--owner", "ann").returncode == 0
+    watcher.service.add_folders(own, owner="ann")
     words = ("challenge", "bob", "--ruleset", "quasenbo", "--bot", "mine", "--watch")
     command = watcher.start(*words, seconds=1)
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from arena.cli.bot import HOUSE, add_bot
-from arena.cli.competition import look
-from arena.cli.competition_documents import competition_document
+from arena.cli.demo import HOUSE, add_bot
+from arena.cli.tournament_play import view_of
 from arena.competitions import entry as competition_entry
 from arena.competitions.records import CompetitionRules, CompetitionState, Seeding
 from arena.competitions.store import CompetitionStore
@@ -189,17 +188,20 @@ class Tournament:
 
     async def told(self) -> dict[str, Any]:
         """Return everything that it says of itself, but for when."""
-        shown = await look(self.arena, self.id)
-        document = competition_document(shown.record, shown.reports, shown.rounds, shown.results)
-        document["rounds"].sort(key=lambda each: each["round"])
-        for key in ("created_time", "started_time", "ended_time"):
-            assert document.pop(key)
-        assert all(each["seed"] for each in document["rounds"])
+        document = (await view_of(self.arena, self.id)).document()
+        document["rounds"].sort(key=lambda each: str(each["id"]))
+        for each in document["rounds"]:
+            assert each.pop("create_time")
+            assert each["seed"]
+        for key in ("create_time", "start_time", "end_time"):
+            assert document["competition"].pop(key)
+        results = await self._registry.results(self.id)
         games = {
             match: (each.entrants, each.pair_scores, each.sets, each.forfeits, each.points)
-            for match, each in sorted(shown.results.items())
+            for match, each in sorted(results.items())
         }
-        return {**document, "results": games, "ranking": shown.record.ranking}
+        ranking = (await self._registry.get(self.id)).ranking
+        return {**document, "results": games, "ranking": ranking}
 
 
 class Storm:

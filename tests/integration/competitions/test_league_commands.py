@@ -19,6 +19,7 @@ AT_ONCE = ["--every", "at once", "--seasons", "1", "--division", "8", "--boards"
 def service(embedded_server: RedisServer, tmp_path: Path) -> Iterator[Service]:
     """The commands, on the hall's server."""
     service = Service(tmp_path, embedded_server.url)
+    service.serve()
     yield service
     service.close()
 
@@ -44,10 +45,12 @@ async def test_a_league_says_what_it_waits_for(hall: Hall, service: Service) -> 
     assert shown == "main: quasenbo, running; season 1 of 1; 8 bots"
     await hall.run("l-main.s1")
     await hall.tick()
-    (league,) = service.json("league", "show", "main")["leagues"]
-    assert (league["state"], league["season_state"]) == ("ended", "ended")
-    assert (league["next_time"], league["next_season"]) == (None, "")
-    assert "main: quasenbo, ended; season 1 of 1; 8 bots" in words(service, "league", "show")
+    shown = service.json("league", "show", "main")
+    league, (season,) = shown["league"], shown["seasons"]
+    assert (league["state"], season["state"]) == ("ended", "ended")
+    assert league["next_time"] is None
+    assert words(service, "league", "show", "main").startswith("main: quasenbo, ended; season 1 of")
+    assert service.json("league", "list") == {"leagues": [league]}
 
 
 async def test_a_season_whose_divisions_were_joined_says_so(hall: Hall, service: Service) -> None:
@@ -64,9 +67,9 @@ async def test_a_season_whose_divisions_were_joined_says_so(hall: Hall, service:
     note = "division 3 would have 2 bots, too few for one of its own: they play in division 2"
     assert f"season 1: {note}" in words(service, "league", "show", "main")
     assert note in words(service, "league", "season", "main")
-    (league,) = service.json("league", "show", "main")["leagues"]
-    assert league["season_note"] == note
-    assert service.json("league", "season", "main")["note"] == note
+    (season,) = service.json("league", "show", "main")["seasons"]
+    assert season["note"] == note
+    assert service.json("league", "season", "main")["competition"]["note"] == note
 
 
 async def test_a_tournament_that_cannot_start_leaves_nothing(hall: Hall, service: Service) -> None:
@@ -87,5 +90,5 @@ async def test_a_tournament_that_cannot_start_leaves_nothing(hall: Hall, service
     assert refused.returncode == 2
     assert "cup cannot start: 2 at a table need 2 entrants" in " ".join(refused.stderr.split())
     assert service.json("tournament", "list") == {"competitions": []}
-    assert service.json(*create, "--bot", "bot1")["state"] == "running"
+    assert service.json(*create, "--bot", "bot1")["competition"]["state"] == "running"
     assert (await hall.run()).ranking

@@ -107,34 +107,33 @@ class Outcome:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The standings, best first."""
-        (division,) = self.document["divisions"]
-        return list(division["standings"])
+        (division,) = self.document["standings"]
+        return list(division["rows"])
 
     @property
     def matches(self) -> list[dict[str, Any]]:
         """The matches of the format's own plan."""
-        (division,) = self.document["divisions"]
         return [
             each
-            for each in division["matches"]
-            if not each["match"].endswith("x") and not each["match"].endswith(".f2")
+            for each in self.document["matches"]
+            if not each["id"].endswith("x") and not each["id"].endswith(".f2")
         ]
 
     def mean_rank(self, kind: str) -> float:
         """Return the mean rank of a bot's copies."""
-        return mean(float(row["rank"]) for row in self.rows if _kind(row["entrant"]) == kind)
+        return mean(float(row["place"]) for row in self.rows if _kind(row["version"]) == kind)
 
     def check(self, whole: Whole) -> None:
         """Require that everything was played, without faults, and that the better bot won."""
-        assert self.document["state"] == "ended"
-        (division,) = self.document["divisions"]
+        assert self.document["competition"]["state"] == "ended"
+        (division,) = self.document["standings"]
         assert division["finished"]
-        assert all(each["scores"] and not each["walkover"] for each in division["matches"])
+        matches = self.document["matches"]
+        assert all(each["scores"] and not each["walkover"] for each in matches)
         assert len(self.matches) == whole.matches
         assert len(self.rows) == 2 * whole.clones
-        assert [row["timeouts"] for row in self.rows] == [0] * len(self.rows)
-        assert [row["forfeits"] for row in self.rows] == [0] * len(self.rows)
-        assert _kind(self.rows[0]["entrant"]) == whole.strong
+        assert [row["forfeits"] for row in self.rows] == [{}] * len(self.rows)
+        assert _kind(self.rows[0]["version"]) == whole.strong
         assert self.mean_rank(whole.strong) < self.mean_rank(WEAK)
 
 

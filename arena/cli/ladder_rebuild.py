@@ -1,0 +1,99 @@
+"""``arena ladder-rebuild``: prove, beside the data, that the ladders follow from their logs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from arena.cli.console import (
+    EXIT_FAILED,
+    DataDir,
+    Json,
+    RedisUrl,
+    complain,
+    out,
+    print_json,
+)
+from arena.cli.loop import run_async
+from arena.config import load
+from arena.context import connected
+from arena.errors import NotFoundError
+from arena.queue import rebuild
+from referee.games import parse_ruleset
+
+if TYPE_CHECKING:
+    from arena.config import Settings
+    from arena.context import Arena
+    from arena.queue.rebuild import ReplayReport
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="ladder-rebuild")(ladder_rebuild)
+
+
+def ladder_rebuild(
+    ruleset: Annotated[str, typer.Argument(help="A ladder; all without it.")] = "",
+    *,
+    data_dir: DataDir = None,
+    redis_url: RedisUrl = None,
+    json: Json = False,
+) -> None:
+    """Replay logs and compare the ratings.
+
+    Runs where the data is, without the API; exit 1 when a ladder does not follow from its log.
+    """
+    reports = run_async(_replay(load(data_dir=data_dir, redis_url=redis_url), ruleset))
+    if json:
+        print_json({"ladders": {each: _document(report) for each, report in reports.items()}})
+    for each, report in reports.items():
+        if not json:
+            verdict = "live = replayed" if report.equal else "live and replayed differ"
+            out.print(
+                f"{each}: {report.sequence} entries, {report.annulled} annulled, sum + bank "
+                f"{report.balance}: {verdict}",
+                markup=False,
+            )
+        for difference in report.differences:
+            complain(
+                f"{each}: {difference.name} is {difference.live}, "
+                f"the log says {difference.replayed}"
+            )
+    if not all(report.equal for report in reports.values()):
+        raise typer.Exit(EXIT_FAILED)
+
+
+async def _replay(settings: Settings, ruleset: str) -> dict[str, ReplayReport]:
+    async with connected(settings) as arena:
+        wanted = [await _known(arena, ruleset)] if ruleset else await arena.queues.rulesets()
+        return {
+            each: await rebuild.replay(arena.queues.ladder(each), arena.archive) for each in wanted
+        }
+
+
+async def _known(arena: Arena, text: str) -> str:
+    """Return a ladder's canonical ruleset.
+
+    Raises:
+        InputError: no such game, or no bot was ever added to its ladder.
+    """
+    ruleset = parse_ruleset(text).ruleset
+    known = await arena.queues.rulesets()
+    if ruleset not in known:
+        there = ", ".join(known) or "none yet; `arena bot add` opens them"
+        raise NotFoundError(f"there is no ladder of {ruleset}; the ladders are: {there}")
+    return ruleset
+
+
+def _document(report: ReplayReport) -> dict[str, Any]:
+    return {
+        "equal": report.equal,
+        "entries": report.sequence,
+        "annulled": report.annulled,
+        "balance": report.balance,
+        "differences": [
+            {"name": each.name, "live": each.live, "replayed": each.replayed}
+            for each in report.differences
+        ],
+    }
