@@ -1,4 +1,4 @@
-"""Longer and longer pauses between tries; needs the standard library alone."""
+"""Exponential backoff; needs the standard library alone."""
 
 from __future__ import annotations
 
@@ -7,12 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Backoff:
-    """Exponential backoff: each pause is twice the one before.
-
-    Attributes:
-        first: the first pause, seconds.
-        last: the longest, seconds.
-    """
+    """Doubles each pause from ``first`` to ``last``, in seconds."""
 
     first: float
     last: float
@@ -22,10 +17,10 @@ class Backoff:
         self._next = self.first
 
     def pause(self) -> float:
-        """Return how long to wait before the next try, seconds."""
+        """Return the next pause, in seconds."""
         pause, self._next = self._next, min(2 * self._next, self.last)
         return pause
 
     def reset(self) -> None:
-        """Begin with the first pause again, after a success."""
+        """Start from the first pause again."""
         self._next = self.first

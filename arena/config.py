@@ -1,7 +1,6 @@
-"""The service's settings: one validated object.
+"""Loads the service's settings into one validated object.
 
-They come, in rising order, from ``arena.toml``, the environment (``ARENA_DATA_DIR=...``) and the
-options of a command.
+In rising order: ``arena.toml``, the environment (``ARENA_DATA_DIR=...``), a command's options.
 """
 
 import difflib
@@ -46,7 +45,7 @@ def _time_control(text: str) -> str:
 
 
 def _seconds(value: object) -> object:
-    """Read a number in a text as seconds: the environment has texts alone."""
+    """Parse seconds from the environment, which holds texts alone."""
     if isinstance(value, str):
         try:
             return float(value)
@@ -63,13 +62,7 @@ Positive = Annotated[Seconds, Field(gt=timedelta(0))]
 
 
 class LadderSettings(BaseModel):
-    """What may differ between ladders; None takes the value of the whole service.
-
-    Attributes:
-        boards: of a ladder match; each is played in all its rotations.
-        time_control: ``BANK+INCREMENT`` in seconds.
-        parallel_games: the most games of one table at the same time.
-    """
+    """Settings of one ladder; None takes the value of the whole service."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -204,11 +197,7 @@ class Settings(BaseSettings):
         return self.thinking_cores or len(os.sched_getaffinity(0))
 
     def ladder(self, ruleset: str) -> LadderSettings:
-        """Return the settings of a ladder with nothing left open.
-
-        Args:
-            ruleset: canonical text.
-        """
+        """Return the settings of a ladder with all defaults filled in."""
         own = self.ladders.get(ruleset, LadderSettings())
         boards = self.boards or _BOARDS.get(ruleset.partition(":")[0], 8)
         return LadderSettings(
@@ -219,7 +208,7 @@ class Settings(BaseSettings):
 
 
 def load(file: Path | None = None, **options: Any) -> Settings:
-    """Return the settings from a file, the environment and options.
+    """Load the settings from a file, the environment and options.
 
     Args:
         file: a TOML file that must exist; None for ``arena.toml`` where there is one.

@@ -1,4 +1,4 @@
-"""A connected arena: what its processes and its API work on, passed as one argument."""
+"""Connects to an arena, and passes it on as one object."""
 
 from __future__ import annotations
 
@@ -25,15 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Arena:
-    """A connected arena.
-
-    Attributes:
-        settings: of this machine.
-        redis: a client that has been answered.
-        queues: its queues and ladders.
-        registry: its bots and their versions.
-        archive: its replays, logs and bot folders.
-    """
+    """A connected arena: settings, Redis client, queues, registry and archive."""
 
     settings: Settings
     redis: Redis
@@ -43,7 +35,7 @@ class Arena:
 
     @classmethod
     def over(cls, redis: Redis, settings: Settings) -> Arena:
-        """Return the arena of a connected client."""
+        """Wrap a connected client."""
         archive = Archive(
             settings.archive, cache=settings.data_dir / "cache", upload_bytes=settings.upload_bytes
         )
@@ -61,11 +53,7 @@ class Arena:
 
 @asynccontextmanager
 async def connected(settings: Settings) -> AsyncIterator[Arena]:
-    """Connect to the arena of the settings.
-
-    Raises:
-        InputError: none runs there; the sentence says what to start.
-    """
+    """Connect to the arena of the settings; raises as `redis_url`."""
     redis = await connect(redis_url(settings))
     try:
         yield Arena.over(redis, settings)
@@ -74,10 +62,10 @@ async def connected(settings: Settings) -> AsyncIterator[Arena]:
 
 
 def redis_url(settings: Settings) -> str:
-    """Return where the arena's Redis is: its own address, or the embedded server's socket.
+    """Return the address of Redis: the setting, or the embedded server's socket.
 
     Raises:
-        InputError: the embedded server does not run.
+        InputError: the embedded server does not run; the sentence says what to start.
     """
     if settings.redis_url:
         return settings.redis_url

@@ -1,7 +1,7 @@
 """Errors of the service: one base class, and the caller's faults.
 
-A bot's fault is never an exception (it is a forfeit, a value), and the messages here are read by
-whoever made the call: each says what was wrong and what would be right.
+A bot's fault is never an exception (it is a forfeit, a value). Each message says what was wrong
+and what would be right.
 """
 
 import errno
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
 
-NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """What a write fails with on a full disk, or beyond a quota or a limit of its process."""
 
 
@@ -18,7 +18,6 @@ class ArenaError(Exception):
 
     Attributes:
         reason: for programs, ``DIGEST_MISMATCH``; empty where the kind of the error says enough.
-        facts: what a program may want to know beside it.
     """
 
     def __init__(
@@ -29,11 +28,8 @@ class ArenaError(Exception):
         self.facts = dict(facts or {})
 
 
-class NoRoomError(ArenaError):
-    """A disk is full; nothing was changed, and the same may be tried again once there is room.
-
-    ``UNAVAILABLE`` over gRPC, 503 over HTTP.
-    """
+class DiskFullError(ArenaError):
+    """A disk is full, and nothing was changed; ``UNAVAILABLE`` over gRPC, 503 over HTTP."""
 
 
 class InputError(ArenaError, ValueError):
@@ -52,18 +48,17 @@ class PreconditionError(InputError):
 
 
 class UnauthenticatedError(InputError):
-    """There is no token, or it is worth nothing; ``UNAUTHENTICATED``, 401."""
+    """No token, or one that is not valid; ``UNAUTHENTICATED``, 401."""
 
 
 class DeniedError(InputError):
-    """Not with this token; ``PERMISSION_DENIED``, 403."""
+    """The token has no scope for it; ``PERMISSION_DENIED``, 403."""
 
 
 class LimitError(InputError):
-    """Too much at once, or within too short a time; ``RESOURCE_EXHAUSTED``, 429.
+    """A limit was reached; ``RESOURCE_EXHAUSTED``, 429.
 
-    Attributes:
-        retry_after: when it is worth another try; None when something has to be done before.
+    ``retry_after`` is None when something has to be done before a retry.
     """
 
     def __init__(
@@ -79,6 +74,6 @@ class LimitError(InputError):
 
 
 def is_full(error: BaseException) -> bool:
-    """Return whether an error says that a disk is full."""
-    full = isinstance(error, OSError) and error.errno in NO_ROOM
-    return full or isinstance(error, NoRoomError)
+    """Return whether an error means a full disk."""
+    full = isinstance(error, OSError) and error.errno in DISK_FULL
+    return full or isinstance(error, DiskFullError)

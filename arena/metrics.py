@@ -1,4 +1,4 @@
-"""What Prometheus sees of a process: names and labels from closed sets, served on ``/metrics``."""
+"""Collects Prometheus metrics of a process, and serves them on ``/metrics``."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class MatchEnd(StrEnum):
 
 
 class TurnPart(StrEnum):
-    """Where the time of a turn went: the label ``part``."""
+    """A part of a turn's time: the label ``part``."""
 
     QUEUE = "queue"
     """From being ready to being sent: it waited for a permit, or for the loop."""
@@ -64,14 +64,14 @@ class TurnPart(StrEnum):
 
 
 class _TurnSeconds(Collector):
-    """A histogram that takes the turns of a whole match at once."""
+    """A histogram that observes the turns of a whole match at once."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], list[int]] = {}
         self._sums: dict[tuple[str, str], float] = {}
 
     def add(self, ruleset: str, part: TurnPart, seconds: Iterable[float]) -> None:
-        """Count the times of one part of many turns."""
+        """Observe one part of many turns."""
         key = (ruleset, part.value)
         counts = self._counts.setdefault(key, [0] * (len(_TURN_BUCKETS) + 1))
         total = 0.0
@@ -81,7 +81,7 @@ class _TurnSeconds(Collector):
         self._sums[key] = self._sums.get(key, 0.0) + total
 
     def collect(self) -> Iterator[HistogramMetricFamily]:
-        """Return the metric as it is now."""
+        """Yield the metric."""
         family = HistogramMetricFamily(
             "arena_turn_seconds",
             "Where the time of the turns put to bots went.",
@@ -99,18 +99,14 @@ class _TurnSeconds(Collector):
 
 @dataclass(frozen=True, slots=True)
 class MetricsServer:
-    """A running ``/metrics``.
-
-    Attributes:
-        port: where it listens.
-    """
+    """A running ``/metrics``."""
 
     port: int
     _server: WSGIServer
     _thread: Thread
 
     def close(self) -> None:
-        """Stop to listen."""
+        """Stop the server."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -173,7 +169,7 @@ class Metrics:
         return Histogram(f"arena_{name}", text, labels, buckets=buckets, registry=self.registry)
 
     def know_ruleset(self, ruleset: str) -> None:
-        """Show the counters of a ladder from 0 on, so that the first events are a rise."""
+        """Initialize the counters of a ladder to 0, so that the first events are a rise."""
         self.turns.labels(ruleset)
         self.match_seconds.labels(ruleset)
         for end in MatchEnd:
@@ -207,11 +203,7 @@ class Metrics:
             self._turn_seconds.add(ruleset, part, (micro / 1e6 for micro in micros))
 
     def serve(self, *, host: str, port: int | None) -> MetricsServer:
-        """Serve ``/metrics`` from a thread.
-
-        Args:
-            host: the address to listen on.
-            port: the port; None for the first free one from `FIRST_PORT` on.
+        """Serve ``/metrics`` from a thread; without a port on the first free one from `FIRST_PORT`.
 
         Raises:
             InputError: the port is taken or forbidden, or the address is not this machine's.

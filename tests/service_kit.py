@@ -22,10 +22,10 @@ from arena.cli.demo import HOUSE, add_bot
 from arena.config import load
 from arena.context import connected
 from arena.db.connection import connect
-from arena.db.presence import Workers
+from arena.db.presence import Presence
 from arena.files import ADDRESS_FILE
 from arena.queue import rebuild
-from arena.queue.entries import LoggedResult
+from arena.queue.log_entries import LoggedResult
 from arena.queue.queues import Queues
 from tests.redis_server import BINARIES, RedisServer
 
@@ -193,11 +193,11 @@ class Service:
             await redis.aclose()
 
     @asynccontextmanager
-    async def workers(self) -> AsyncIterator[Workers]:
+    async def workers(self) -> AsyncIterator[Presence]:
         """Connect to the list of processes that are alive."""
         redis = await connect(self.redis_url)
         try:
-            yield Workers(redis)
+            yield Presence(redis)
         finally:
             await redis.aclose()
 

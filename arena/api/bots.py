@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from arena.backend.access import Caller
     from arena.backend.bots import Bots, BotView
     from arena.backend.uploads import Piece, Uploads
-    from arena.bots.registry import Added
+    from arena.bots.registry import AddedVersion
 
 _UPLOAD: Final = timedelta(minutes=5)
 
@@ -112,7 +112,7 @@ def _view_message(view: BotView) -> pb.Bot:
     return bot_message(view.bot, is_private=view.is_private, is_rejected=view.is_rejected)
 
 
-def _added_version(added: Added) -> pb.Version:
+def _added_version(added: AddedVersion) -> pb.Version:
     is_active = added.version.id == added.bot.active_version
     return version_message(VersionView(added.version, is_active))
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 
     from arena.metrics import Metrics
-    from arena.owners.tokens import Accounts
+    from arena.owners.tokens import TokenStore
 
 SERVICE: Final = arena_pb2.DESCRIPTOR.services_by_name["ArenaService"]
 COMPETITIONS: Final = competitions_pb2.DESCRIPTOR.services_by_name["CompetitionService"]
@@ -52,7 +52,7 @@ class Handlers:
         metrics: calls are counted there.
     """
 
-    def __init__(self, accounts: Accounts, metrics: Metrics) -> None:
+    def __init__(self, accounts: TokenStore, metrics: Metrics) -> None:
         self._accounts = accounts
         self._calls = Counter(
             "arena_api_calls",

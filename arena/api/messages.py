@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arena.bots.registry import Bot
     from arena.bots.steps import VersionStep
     from arena.db.presence import Announcement
-    from arena.queue.entries import LoggedResult
+    from arena.queue.log_entries import LoggedResult
     from arena.queue.models import DeadMatch, MatchSpec, Standing
 
 SCOPES = {each: accounts_pb2.Scope.Value(f"SCOPE_{each.name}") for each in Scope}

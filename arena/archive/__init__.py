@@ -1,1 +1,1 @@
-"""What is too large for Redis: bot folders, replays, logs and old results."""
+"""The archive of bot folders, replays, logs and old results."""

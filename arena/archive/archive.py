@@ -1,10 +1,10 @@
-"""Keeps what is too large for Redis: bot folders, replays, logs and old results.
+"""Stores bot folders, replays, logs and old results as files or objects.
 
-The archive is a folder or any place that fsspec reaches (S3, GCS). Whatever is put appears whole or
-not at all, and putting the same again changes nothing. All methods block; call them in a thread.
+The archive is a folder or any place that fsspec reaches (S3, GCS). A write is atomic and
+idempotent. All methods block; call them in a thread.
 
 A match may be played twice, when its first worker lost the lease; so replays and logs are named by
-match and by replay, and only who knows the committed digest finds those of the match that counts.
+match and by digest of the replay, and the committed digest tells which of them count.
 """
 
 import hashlib
@@ -22,9 +22,9 @@ import zstandard
 
 from arena.archive import bot_tar as bot_files
 from arena.archive.bot_cache import BotCache
-from arena.errors import NO_ROOM, ArenaError, InputError, NoRoomError, NotFoundError
+from arena.errors import DISK_FULL, ArenaError, DiskFullError, InputError, NotFoundError
 from arena.files import replace_file
-from arena.queue.records import DIGEST_BYTES
+from arena.queue.log_binary import DIGEST_BYTES
 
 KINDS: Final = ("bots", "replays", "logs", "results")
 """What the archive holds, by top folder."""
@@ -55,18 +55,13 @@ def slug(ruleset: str) -> str:
 
 
 class Archive:
-    """An archive at a URL.
-
-    Args:
-        url: a folder, or an fsspec URL such as ``s3://bucket/arena``.
-        cache: a folder of this machine, where bots are unpacked.
-        upload_bytes: the largest bot folder that is taken.
+    """An archive at a URL, a folder or an fsspec URL such as ``s3://bucket/arena``.
 
     Attributes:
-        cache: the bots that are unpacked here.
+        cache: the bots that are unpacked on this machine.
 
-    Every method raises `ArenaError` when the archive does not answer, `NoRoomError` when a disk is
-    full; then nothing is stored.
+    Every method raises `ArenaError` when the archive does not answer, and `DiskFullError`, having
+    stored nothing, when a disk is full.
     """
 
     def __init__(self, url: str, *, cache: Path, upload_bytes: int = 50 << 20) -> None:
@@ -83,15 +78,11 @@ class Archive:
         """Store a bot's folder; return its digest, 64 hex digits.
 
         The digest is of names, contents and executable bits alone, not of times and owners.
-
-        Raises:
-            InputError: the folder is too large, or holds what a bot must not hold.
         """
         data = bot_files.pack(folder, limit_bytes=self._upload_bytes)
         digest = hashlib.sha256(data).hexdigest()
         # Also when it is there already: it must not look forgotten to `old_bots`.
-        compressed = zstandard.ZstdCompressor(level=_LEVEL).compress(data)
-        self._put(self._bot_path(digest), compressed)
+        self._put_compressed(self._bot_path(digest), data)
         return digest
 
     def has_bot(self, digest: str) -> bool:
@@ -109,9 +100,7 @@ class Archive:
 
     def remove_bot(self, digest: str) -> None:
         """Remove a bot's folder that will not play, from this machine's cache, too."""
-        path = self._bot_path(digest)
-        if self._exists(path):
-            self._try(f"{path} cannot be removed", partial(self._files.rm_file, path))
+        self._remove(self._bot_path(digest))
         self.cache.remove(digest)
 
     def unpack_bot(self, digest: str) -> Path:
@@ -119,7 +108,6 @@ class Archive:
 
         Raises:
             NotFoundError: no bot of this digest is stored.
-            ArenaError: what is stored is damaged.
         """
         if (found := self.cache.get(digest)) is not None:
             return found
@@ -140,15 +128,10 @@ class Archive:
         return digest
 
     def get_replay(self, ruleset: str, match_id: str, *, digest: bytes) -> bytes:
-        """Return the replay file of a match.
-
-        Args:
-            ruleset: the match's ladder.
-            match_id: the match.
-            digest: of the replay, at least its first 8 bytes, as the log has them.
+        """Return the replay file of a match; ``digest`` is 8 bytes of the replay's or more.
 
         Raises:
-            NotFoundError: there is none, or it was removed to make room.
+            NotFoundError: there is none, or it was pruned.
         """
         path = self._replay_path(ruleset, match_id, digest)
         return self._get(path, f"replay of {match_id}")
@@ -156,19 +139,11 @@ class Archive:
     def put_log(
         self, ruleset: str, match_id: str, name: str, data: bytes, *, digest: bytes
     ) -> None:
-        """Store what a process printed in a match; ``name`` tells which one, ``t0-e1``.
-
-        ``digest`` is of the match's replay.
-        """
-        path = self._log_path(ruleset, match_id, digest, name)
-        self._put(path, zstandard.ZstdCompressor(level=_LEVEL).compress(data))
+        """Store what a process printed in a match; ``name`` tells which one, ``t0-e1``."""
+        self._put_compressed(self._log_path(ruleset, match_id, digest, name), data)
 
     def get_log(self, ruleset: str, match_id: str, name: str, *, digest: bytes) -> bytes:
-        """Return what `put_log` stored.
-
-        Raises:
-            NotFoundError: there is none, or it was removed to make room.
-        """
+        """Return what `put_log` stored."""
         what = f"log {name} of {match_id}"
         return _decompress(self._get(self._log_path(ruleset, match_id, digest, name), what), what)
 
@@ -178,13 +153,12 @@ class Archive:
         """Remove a replay and the logs of these names that were stored with it."""
         paths = [self._log_path(ruleset, match_id, digest, name) for name in logs]
         for path in (self._replay_path(ruleset, match_id, digest), *paths):
-            if self._exists(path):
-                self._try(f"{path} cannot be removed", partial(self._files.rm_file, path))
+            self._remove(path)
 
     def put_results(self, ruleset: str, *, first: int, last: int, lines: bytes) -> None:
         """Store log entries ``first``..``last`` of a ladder, as JSON lines."""
         path = self._match_path("results", ruleset, f"{first:012d}-{last:012d}.jsonl.zst")
-        self._put(path, zstandard.ZstdCompressor(level=_LEVEL).compress(lines))
+        self._put_compressed(path, lines)
 
     def results_segments(self, ruleset: str) -> list[tuple[int, int]]:
         """Return first and last sequence of every stored segment, in order."""
@@ -204,12 +178,7 @@ class Archive:
         return {kind: Usage(len(each), sum(each)) for kind, each in sizes.items()}
 
     def prune(self, kind: str, *, keep_bytes: int) -> int:
-        """Remove the oldest files of a kind until at most ``keep_bytes`` are left; return how many.
-
-        Args:
-            kind: ``replays`` or ``logs``; nothing else is ever removed.
-            keep_bytes: 0 removes all.
-        """
+        """Remove the oldest replays or logs beyond ``keep_bytes``; return how many files."""
         if kind not in {"replays", "logs"}:
             raise InputError(f"only replays and logs can be pruned, not {kind!r}")
         files = sorted(self._list(kind), key=lambda file: (file[2], file[0]))
@@ -239,13 +208,17 @@ class Archive:
         return f"{self._root}/{kind}/{slug(ruleset)}/{_checked(name)}"
 
     def _put(self, path: str, data: bytes) -> None:
+        write = partial(self._files.pipe_file, path, data)  # atomic in an object store
         if self._is_local:
-            self._try(
-                f"{path} cannot be written", lambda: replace_file(Path(path), data, synced=True)
-            )
-        else:
-            # One object is written in one step there.
-            self._try(f"{path} cannot be written", lambda: self._files.pipe_file(path, data))
+            write = partial(replace_file, Path(path), data, synced=True)
+        self._try(f"{path} cannot be written", write)
+
+    def _put_compressed(self, path: str, data: bytes) -> None:
+        self._put(path, zstandard.ZstdCompressor(level=_LEVEL).compress(data))
+
+    def _remove(self, path: str) -> None:
+        if self._exists(path):
+            self._try(f"{path} cannot be removed", partial(self._files.rm_file, path))
 
     def _get(self, path: str, what: str) -> bytes:
         try:
@@ -278,8 +251,8 @@ class Archive:
 
 
 def _failure(what: str, error: OSError) -> ArenaError:
-    if error.errno in NO_ROOM:
-        return NoRoomError(f"{what}, because the disk is full: {error.strerror}; make room")
+    if error.errno in DISK_FULL:
+        return DiskFullError(f"{what}, because the disk is full: {error.strerror}; make room")
     return ArenaError(f"{what}: {error}")
 
 
@@ -288,7 +261,7 @@ def _digest_in(path: str) -> str:
 
 
 def _age(facts: dict[str, Any]) -> float:
-    """Return when a file was written, in seconds, whatever the file system calls it."""
+    """Return when a file was written, in seconds; the key depends on the file system."""
     moment = next(
         (facts[key] for key in ("mtime", "LastModified", "updated", "created") if key in facts), 0
     )
@@ -302,7 +275,7 @@ def _checked(name: str) -> str:
 
 
 def _play(match_id: str, digest: bytes) -> str:
-    """Return what tells one play of a match from another; no match id holds an ``@``."""
+    """Return the name of one play of a match; no match id holds an ``@``."""
     if len(digest) < DIGEST_BYTES:
         raise InputError(f"a digest of {len(digest)} bytes; a replay's has {DIGEST_BYTES} or more")
     return f"{match_id}@{digest[:DIGEST_BYTES].hex()}"

@@ -1,7 +1,7 @@
-"""The bots that this machine has unpacked: a folder of folders, by digest.
+"""Caches unpacked bots on this machine: one folder for each digest.
 
-Several processes share it. When a folder was last used is its own time, and a lock lets nobody
-remove a folder at the moment when another process takes it.
+Several processes share it. A folder's mtime is when it was last used, and a lock keeps it from
+being evicted while another process takes it.
 """
 
 import fcntl
@@ -26,11 +26,7 @@ _MOST_FILES: Final = 100_000
 
 
 class BotCache:
-    """The folders of unpacked bots.
-
-    Args:
-        folder: of this machine; made when something is added.
-    """
+    """A cache of unpacked bots in a folder, which is made when something is added."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -44,12 +40,7 @@ class BotCache:
             return target if self._touch(target) else None
 
     def add(self, digest: str, fill: Callable[[Path], None]) -> Path:
-        """Return the folder of a bot that was not here.
-
-        Args:
-            digest: names it.
-            fill: puts everything into an empty folder.
-        """
+        """Return the folder of a bot that was not here; ``fill`` writes into an empty folder."""
         target = self._folder / digest
         self._folder.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(dir=self._folder, prefix=_FRESH))
@@ -66,7 +57,7 @@ class BotCache:
         return target
 
     def use(self, digests: Iterable[str]) -> None:
-        """Note that bots are being played."""
+        """Mark bots as used now."""
         for digest in digests:
             self._touch(self._folder / digest)
 
@@ -85,11 +76,9 @@ class BotCache:
         }
 
     def prune(self, *, keep_bytes: int, spared: timedelta = SPARED) -> int:
-        """Evict the least recently used folders until the rest fits; return how many.
+        """Evict the least recently used folders beyond ``keep_bytes``; return how many.
 
-        Args:
-            keep_bytes: of the disk.
-            spared: what was used within this time stays, even beyond the bound.
+        What was used within ``spared`` stays, even beyond the bound.
         """
         if not self._folder.is_dir():
             return 0

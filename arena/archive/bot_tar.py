@@ -1,4 +1,4 @@
-"""A bot's folder as one tar, whose bytes depend on names, contents and executable bits alone."""
+"""Packs a bot's folder into a tar that depends on names, contents and executable bits alone."""
 
 import io
 import tarfile
@@ -16,7 +16,7 @@ def pack(folder: Path, *, limit_bytes: int) -> bytes:
     """Return the folder as tar bytes, without version control and caches.
 
     Raises:
-        InputError: no folder, too much in it, or a link or device that leads out of it.
+        InputError: no folder, too large, or a link or device that leads out of it.
     """
     root = folder.resolve()
     if not root.is_dir():
@@ -41,13 +41,13 @@ def pack(folder: Path, *, limit_bytes: int) -> bytes:
 
 
 def unpack(data: bytes, folder: Path) -> None:
-    """Unpack what `pack` made into an empty folder; nothing can land outside of it."""
+    """Unpack what `pack` made into an empty folder."""
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
         tar.extractall(folder, filter="data")
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    """Yield everything below the root, folders before what they hold, in a fixed order."""
+    """Yield everything below the root, parents first, in a fixed order."""
     for path in sorted(root.iterdir()):
         if path.name in _LEFT_OUT or path.suffix == ".pyc":
             continue

@@ -10,11 +10,11 @@ from arena.competitions.leagues import LeagueStore
 from arena.competitions.store import CompetitionStore
 from arena.context import Arena
 from arena.errors import NotFoundError, PreconditionError
-from arena.owners.limits import Limits, OwnerLimits
 from arena.owners.quota import OwnerQuota
-from arena.owners.tokens import Accounts
-from arena.queue.models import Phase
-from arena.webhooks.outbox import Webhooks
+from arena.owners.tokens import TokenStore
+from arena.owners.usage_limits import OwnerLimits, UsageLimiter
+from arena.queue.models import MatchPhase
+from arena.webhooks.store import Webhooks
 from referee.games import parse_ruleset
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ class Backend(Arena):
         quota: what is stored of each owner's versions.
     """
 
-    accounts: Accounts
-    limits: Limits
+    accounts: TokenStore
+    limits: UsageLimiter
     submissions: Submissions
     webhooks: Webhooks
     competitions: CompetitionStore
@@ -59,8 +59,8 @@ class Backend(Arena):
             queues=arena.queues,
             registry=registry,
             archive=arena.archive,
-            accounts=Accounts(redis),
-            limits=Limits(redis, limits),
+            accounts=TokenStore(redis),
+            limits=UsageLimiter(redis, limits),
             submissions=Submissions(redis, registry, arena.archive),
             webhooks=Webhooks(
                 redis,
@@ -118,4 +118,8 @@ class Backend(Arena):
         """Return whether a challenge, named ``RULESET ID``, is still open; None if unknown."""
         ruleset, match_id = challenge.split(" ")
         phase = await self.queues.queue(ruleset).phase(match_id)
-        return None if phase is None else phase not in {Phase.DONE, Phase.DEAD, Phase.CANCELLED}
+        return (
+            None
+            if phase is None
+            else phase not in {MatchPhase.DONE, MatchPhase.DEAD, MatchPhase.CANCELLED}
+        )

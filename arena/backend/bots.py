@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from arena.backend.access import deed
 from arena.backend.operations import checked_reason
 from arena.backend.pages import Page
-from arena.bots.placement import place
+from arena.bots.placement import update_ladders
 from arena.bots.registry import BotState, VersionState
 from arena.errors import PreconditionError
 from arena.owners.tokens import Scope
@@ -189,7 +189,7 @@ class Bots:
 
     async def _place_bot(self, bot: Bot) -> int:
         """Bring a bot's places up to date; return how many of its matches were cancelled."""
-        return await place(self._registry, self._backend.queues, bot.name)
+        return await update_ladders(self._registry, self._backend.queues, bot.name)
 
     @deed()
     async def get_version(self, caller: Caller, version_id: str) -> VersionView:

@@ -22,7 +22,7 @@ from arena.errors import (
     PreconditionError,
 )
 from arena.owners.tokens import Scope
-from arena.queue.models import Enqueued, MatchSpec, Phase
+from arena.queue.models import Enqueued, MatchPhase, MatchSpec
 from arena.version_id import bot_of
 from referee.games import parse_ruleset
 
@@ -125,7 +125,7 @@ class Challenges:
         if asked_by != caller.owner and not caller.has(Scope.OPERATOR):
             raise DeniedError("only who asked for a match may cancel it", reason="NOT_YOUR_MATCH")
         cancelled = await self._backend.queues.queue(found.ruleset).cancel(match_id)
-        if found.phase is not Phase.LEASED and asked_by:
+        if found.phase is not MatchPhase.LEASED and asked_by:
             await self._backend.limits.drop_challenge(asked_by, f"{found.ruleset} {match_id}")
         return cancelled
 

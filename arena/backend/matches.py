@@ -12,7 +12,7 @@ from arena.backend.access import deed
 from arena.backend.pages import Page
 from arena.errors import DeniedError, NotFoundError, PreconditionError
 from arena.owners.tokens import Scope
-from arena.queue.models import MATCH_ID, Phase
+from arena.queue.models import MATCH_ID, MatchPhase
 from arena.queue.retention import archived_result
 from referee.games import parse_ruleset
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from arena.backend.access import Caller
     from arena.backend.backend import Backend
     from arena.backend.pages import PageRequest
-    from arena.queue.entries import LoggedResult
+    from arena.queue.log_entries import LoggedResult
     from arena.queue.models import MatchSpec
 
 _SCANNED: Final = 2000
@@ -40,13 +40,13 @@ class MatchState(StrEnum):
 
 
 _STATES: Final = {
-    Phase.READY: MatchState.WAITING,
-    Phase.DELAYED: MatchState.WAITING,
-    Phase.PAUSED: MatchState.WAITING,
-    Phase.LEASED: MatchState.PLAYING,
-    Phase.DEAD: MatchState.DEAD,
-    Phase.CANCELLED: MatchState.CANCELLED,
-    Phase.DONE: MatchState.ENDED,
+    MatchPhase.READY: MatchState.WAITING,
+    MatchPhase.DELAYED: MatchState.WAITING,
+    MatchPhase.PAUSED: MatchState.WAITING,
+    MatchPhase.LEASED: MatchState.PLAYING,
+    MatchPhase.DEAD: MatchState.DEAD,
+    MatchPhase.CANCELLED: MatchState.CANCELLED,
+    MatchPhase.DONE: MatchState.ENDED,
 }
 
 
@@ -62,7 +62,7 @@ class Match:
     """
 
     ruleset: str
-    phase: Phase
+    phase: MatchPhase
     spec: MatchSpec | None = None
     result: LoggedResult | None = None
 
@@ -97,7 +97,7 @@ class ProcessName:
 
 def ended(ruleset: str, result: LoggedResult) -> Match:
     """Return a match that has ended."""
-    return Match(ruleset=ruleset, phase=Phase.DONE, result=result)
+    return Match(ruleset=ruleset, phase=MatchPhase.DONE, result=result)
 
 
 async def look(backend: Backend, ruleset: str, match_id: str) -> Match | None:
@@ -105,7 +105,7 @@ async def look(backend: Backend, ruleset: str, match_id: str) -> Match | None:
     queue = backend.queues.queue(ruleset)
     spec = await queue.spec(match_id)
     phase = await queue.phase(match_id)
-    if phase is Phase.DONE or spec is None or phase is None:
+    if phase is MatchPhase.DONE or spec is None or phase is None:
         # It may have been committed between the two questions.
         result = await backend.queues.ladder(ruleset).result(match_id)
         return None if result is None else ended(ruleset, result)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 from arena.backend.access import deed
 from arena.backend.matches import Match, ended, find, find_ended
 from arena.competitions import annulment as competition_annulment
-from arena.db.presence import Workers
+from arena.db.presence import Presence
 from arena.errors import InputError, NotFoundError, PreconditionError
 from arena.owners.tokens import Scope
-from arena.queue.models import Phase
+from arena.queue.models import MatchPhase
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from arena.backend.backend import Backend
     from arena.db.presence import Announcement
     from arena.queue.match_queue import MatchQueue
-    from arena.queue.models import Counts, DeadMatch, FlowCounts
+    from arena.queue.models import DeadMatch, FlowCounts, MatchCounts
 
 REASON: Final = 200
 """Characters of an operator's sentence."""
@@ -59,7 +59,7 @@ class QueueView:
     """
 
     ruleset: str
-    counts: Counts
+    counts: MatchCounts
     oldest: timedelta
     flows: Mapping[str, FlowCounts]
     dead: list[DeadMatch]
@@ -158,7 +158,7 @@ class Operations:
 
     async def _queue_of_dead(self, match_id: str) -> MatchQueue:
         found = await find(self._backend, match_id)
-        if found.phase is not Phase.DEAD:
+        if found.phase is not MatchPhase.DEAD:
             raise PreconditionError(
                 f"the match {match_id} is not dead, it is {found.phase}", reason="NOT_DEAD"
             )
@@ -226,7 +226,7 @@ class Operations:
     @deed(Scope.OPERATOR)
     async def list_workers(self, _caller: Caller) -> list[Announcement]:
         """Return the processes that are alive, by name."""
-        return await Workers(self._backend.redis).alive()
+        return await Presence(self._backend.redis).alive()
 
 
 def checked_reason(text: str) -> str:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from arena.backend.access import deed
 from arena.bots.registry import BotState
 from arena.errors import DeniedError, NotFoundError
-from arena.owners.limits import OwnerLimits
 from arena.owners.tokens import Scope
+from arena.owners.usage_limits import OwnerLimits
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from arena.backend.access import Caller
     from arena.backend.backend import Backend
     from arena.backend.pages import Page, PageRequest
-    from arena.owners.tokens import Created, Token
+    from arena.owners.tokens import CreatedToken, Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Owners:
         scopes: frozenset[Scope],
         name: str,
         lifetime: timedelta | None,
-    ) -> Created:
+    ) -> CreatedToken:
         """Create a token for the caller, or as an admin for anybody.
 
         Args:

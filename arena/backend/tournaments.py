@@ -10,7 +10,7 @@ from arena.backend.access import deed
 from arena.competitions import entry as competition_entry
 from arena.competitions.forecast import forecast, measure
 from arena.competitions.records import TOURNAMENT
-from arena.db.presence import Workers
+from arena.db.presence import Presence
 from arena.errors import InputError
 from arena.formats.model import Competition
 from arena.owners.tokens import Scope
@@ -67,7 +67,7 @@ class Tournaments:
         competition = Competition("t-plan", settled.format, seeds, settled.options)
         ladder = self._backend.queues.ladder(settled.ruleset)
         measured = measure(await ladder.latest(_LATEST))
-        there = await Workers(self._backend.redis).slots() if slots is None else slots
+        there = await Presence(self._backend.redis).slots() if slots is None else slots
         found = await asyncio.to_thread(
             forecast, [competition], rotations=settled.rotations, slots=there, measured=measured
         )

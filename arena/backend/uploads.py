@@ -15,18 +15,18 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from arena.backend.access import deed
-from arena.bots.placement import place
+from arena.bots.placement import update_ladders
 from arena.bots.registry import BotState
 from arena.errors import InputError, NotFoundError
 from arena.owners.tokens import Scope
-from arena.uploads.limits import ARCHIVE_BYTES
+from arena.uploads.archive_limits import ARCHIVE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     from arena.backend.access import Caller
     from arena.backend.backend import Backend
-    from arena.bots.registry import Added
+    from arena.bots.registry import AddedVersion
 
 CHUNK: Final = 64 << 10
 """Bytes of a chunk."""
@@ -76,10 +76,10 @@ class Uploads:
         self._backend = backend
         self._room = asyncio.Semaphore(AT_ONCE)
         self._shelf = asyncio.Semaphore(STORED_AT_ONCE)
-        self._storing: set[asyncio.Task[tuple[Added, int]]] = set()
+        self._storing: set[asyncio.Task[tuple[AddedVersion, int]]] = set()
 
     @deed(Scope.AUTHOR)
-    async def submit_version(self, caller: Caller, pieces: AsyncIterator[Piece]) -> Added:
+    async def submit_version(self, caller: Caller, pieces: AsyncIterator[Piece]) -> AddedVersion:
         """Store an uploaded archive as a version that is tried next.
 
         Raises:
@@ -90,13 +90,13 @@ class Uploads:
         """
         owner = caller.owner
 
-        async def store(file: BinaryIO, header: Header) -> tuple[Added, int]:
+        async def store(file: BinaryIO, header: Header) -> tuple[AddedVersion, int]:
             del header
             added = await self._backend.submissions.store_upload(
                 file,
                 owner=owner,
                 admit=lambda name: self._admit(owner, name),
-                fit=lambda name, digest: self._backend.quota.fit(owner, name, digest),
+                fit=lambda name, digest: self._backend.quota.fit_upload(owner, name, digest),
             )
             return added, 0
 
@@ -104,7 +104,9 @@ class Uploads:
         return (await self._receive_and_store(pieces, store))[0]
 
     @deed(Scope.ADMIN)
-    async def add_bot(self, _caller: Caller, pieces: AsyncIterator[Piece]) -> tuple[Added, int]:
+    async def add_bot(
+        self, _caller: Caller, pieces: AsyncIterator[Piece]
+    ) -> tuple[AddedVersion, int]:
         """Add an uploaded archive as the active version of its bot, trusted, on its ladders.
 
         Returns:
@@ -114,22 +116,22 @@ class Uploads:
             InputError, PreconditionError, TimeoutError: as `submit_version`.
         """
 
-        async def store(file: BinaryIO, header: Header) -> tuple[Added, int]:
+        async def store(file: BinaryIO, header: Header) -> tuple[AddedVersion, int]:
             owner = header.owner or HOUSE
             await self._backend.registry.add_owner(owner)
             added = await self._backend.submissions.add_upload(
                 file, owner=owner, house=owner == HOUSE
             )
             registry, queues = self._backend.registry, self._backend.queues
-            return added, await place(registry, queues, added.bot.name)
+            return added, await update_ladders(registry, queues, added.bot.name)
 
         return await self._receive_and_store(pieces, store)
 
     async def _receive_and_store(
         self,
         pieces: AsyncIterator[Piece],
-        store: Callable[[BinaryIO, Header], Awaitable[tuple[Added, int]]],
-    ) -> tuple[Added, int]:
+        store: Callable[[BinaryIO, Header], Awaitable[tuple[AddedVersion, int]]],
+    ) -> tuple[AddedVersion, int]:
         async with self._room:
             file: BinaryIO = tempfile.TemporaryFile(prefix="upload-")  # noqa: SIM115 -- `_store` closes it
             try:
@@ -150,14 +152,14 @@ class Uploads:
         self,
         file: BinaryIO,
         header: Header,
-        store: Callable[[BinaryIO, Header], Awaitable[tuple[Added, int]]],
-    ) -> tuple[Added, int]:
+        store: Callable[[BinaryIO, Header], Awaitable[tuple[AddedVersion, int]]],
+    ) -> tuple[AddedVersion, int]:
         with file:
             async with self._shelf:
                 file.seek(0)
                 return await store(file, header)
 
-    def _stored(self, storing: asyncio.Task[tuple[Added, int]]) -> None:
+    def _stored(self, storing: asyncio.Task[tuple[AddedVersion, int]]) -> None:
         self._storing.discard(storing)
         if not storing.cancelled():
             # Its caller may be gone, and then nobody else asks for the error.

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 from arena.backend.access import deed
 from arena.backend.matches import ended, find, look
 from arena.errors import LimitError
-from arena.queue.entries import LoggedResult
-from arena.queue.models import Phase
+from arena.queue.log_entries import LoggedResult
+from arena.queue.models import MatchPhase
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -105,11 +105,11 @@ class Watching:
             told = None
             async for _ in self._streams.looks():
                 now = await look(self._backend, match.ruleset, match_id)
-                match = now or replace(match, phase=Phase.CANCELLED)
+                match = now or replace(match, phase=MatchPhase.CANCELLED)
                 if match.state != told:
                     told = match.state
                     yield match
-                if now is None or now.phase is Phase.DONE:
+                if now is None or now.phase is MatchPhase.DONE:
                     return
 
     @deed(is_public=True)

@@ -1,1 +1,1 @@
-"""The registry of bots: owners, versions, submissions and their trials."""
+"""The registry of bots: owners, versions, uploads and their trials."""

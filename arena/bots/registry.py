@@ -1,7 +1,7 @@
-"""Owners, bots and their versions, in Redis.
+"""Stores owners, bots and their versions in Redis.
 
-A bot belongs to one owner for ever. Its versions are numbered from 1 and never change; one of them
-is active. Ratings are on the ladders (`arena.queue.ladder`), files in the archive.
+A bot never changes its owner. Its versions are numbered from 1 and immutable; one of them is
+active. Ratings are on the ladders (`arena.queue.ladder`), files in the archive.
 """
 
 import asyncio
@@ -45,14 +45,12 @@ class VersionState(StrEnum):
     """How far a version has come."""
 
     UPLOADED = "uploaded"
-    """It waits to be tried."""
     BUILDING = "building"
     CHECKING = "checking"
     """It goes through the steps of ``arena check``."""
     VALIDATING = "validating"
     """It plays against house bots."""
     ACCEPTED = "accepted"
-    """It can be activated."""
     REJECTED = "rejected"
     """It failed a step and never plays."""
     SUSPENDED = "suspended"
@@ -67,7 +65,7 @@ class RejectionCause(StrEnum):
     ARENA = "arena"
     """The arena could not try it; it is tried anew. Its files are kept."""
     QUOTA = "quota"
-    """It had been accepted, and its files made room for others; it is tried anew."""
+    """It was accepted, and deleted for its owner's quota; it is tried anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,15 +73,9 @@ class Bot:
     """A registered program.
 
     Attributes:
-        name: unique in the arena.
-        owner: who submits its versions.
         rulesets: canonical texts of the ladders that it plays on; () before a version is accepted.
         house: whether it is the arena's own, and so may meet any other in rated matches.
-        state: whether it is given matches.
-        reason: one sentence, why it is suspended.
         active_version: the id of the version that plays, ``NAME@3``; empty before one is accepted.
-        versions: how many there are.
-        created_time: of the first version, UTC.
     """
 
     name: str
@@ -102,19 +94,14 @@ class Version:
     """One immutable upload of a bot.
 
     Attributes:
-        id: ``NAME@3``.
         digest: SHA-256 of the folder that plays, after its build, 64 hex digits; the archive's key.
-        command: the words of the command, as ``bot.toml`` says.
         parallel_games: the most games it plays at once; 0 leaves it to the referee.
         runtime: ``python``, ``node`` or ``other``.
-        rulesets: canonical texts that it plays.
-        state: how far it has come.
-        reason: one sentence, why it was rejected or suspended.
-        cause: whose fault it is that it was rejected; None when it was not.
+        rulesets: canonical texts.
+        cause: of a rejection; None without one.
         source: digest of the folder before its build; empty when it has had none.
         is_built: whether its build command has been run.
-        trusted: whether somebody added it on this side of the walls; no other plays without them.
-        created_time: UTC.
+        trusted: whether it was added without a trial; any other needs the sandbox to play.
     """
 
     id: VersionId
@@ -138,8 +125,8 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
-    """What came of adding a folder: the bot, its version, and whether the version is new."""
+class AddedVersion:
+    """The bot and the version that a folder became; ``is_new`` is False for a known folder."""
 
     bot: Bot
     version: Version
@@ -147,12 +134,7 @@ class Added:
 
 
 class Registry:
-    """The registry.
-
-    Args:
-        redis: a client whose answers are bytes.
-        archive: keeps the folders.
-    """
+    """Registers owners, bots and versions."""
 
     def __init__(self, redis: Redis, archive: Archive) -> None:
         self._redis = redis
@@ -160,11 +142,7 @@ class Registry:
         self._scripts = Scripts(redis, "bots")
 
     async def add_owner(self, name: str) -> bool:
-        """Register an owner; False when the name was known.
-
-        Raises:
-            InputError: no name of an owner.
-        """
+        """Register an owner; False when the name was known."""
         if not OWNER_NAME.fullmatch(name):
             raise InputError(f"{name!r} is no owner's name; possible: {OWNER_NAME.pattern}")
         now = datetime.now(UTC).isoformat()
@@ -174,11 +152,10 @@ class Registry:
         """Return the names of all owners, sorted."""
         return sorted(_texts(await self._redis.hkeys(_OWNERS)))
 
-    async def add_folder(self, folder: Path, *, owner: str, house: bool = False) -> Added:
-        """Add what a folder holds as the active version of its bot.
+    async def add_folder(self, folder: Path, *, owner: str, house: bool = False) -> AddedVersion:
+        """Add a folder as the active version of its bot, which inherits the bot's rating.
 
-        The same content again is the same version, made active again. A new version inherits the
-        bot's rating.
+        The same content again is the same version, made active again.
 
         Raises:
             referee.errors.InvalidBotError: the folder holds no bot that can be run.
@@ -195,12 +172,8 @@ class Registry:
         reply: Any = await self._scripts.run("add_version", *arguments, version, now)
         return await self.added(facts.name, reply)
 
-    async def added(self, name: str, reply: Iterable[bytes]) -> Added:
-        """Return what came of a script that adds a version, from its reply.
-
-        Raises:
-            PreconditionError: the bot is another owner's, or suspended.
-        """
+    async def added(self, name: str, reply: Iterable[bytes]) -> AddedVersion:
+        """Read the reply of a script that adds a version; raises as `add_folder`."""
         answer, *rest = _texts(reply)
         if answer == "taken":
             raise PreconditionError(
@@ -208,21 +181,19 @@ class Registry:
             )
         if answer == "suspended":
             raise PreconditionError(f"the bot {name} is suspended; ask an operator")
-        return Added(await self.bot(name), await self.version(rest[0]), is_new=answer == "added")
+        return AddedVersion(
+            await self.bot(name), await self.version(rest[0]), is_new=answer == "added"
+        )
 
     async def bot(self, name: str) -> Bot:
-        """Return a bot.
-
-        Raises:
-            NotFoundError: there is none of this name.
-        """
+        """Return a bot, or raise `NotFoundError`."""
         text = await self._redis.hget(_BOTS, name)
         if text is None:
             raise NotFoundError(f"there is no bot {name}; `arena bots` lists them")
         return _bot(text)
 
     async def bots_named(self, names: Iterable[str]) -> dict[str, Bot]:
-        """Return those of the bots that exist, by name, in one question."""
+        """Return those of the bots that exist, by name."""
         wanted = list(names)
         texts: Any = await self._redis.hmget(_BOTS, wanted) if wanted else []
         return {bot.name: bot for bot in (_bot(text) for text in texts if text is not None)}
@@ -240,11 +211,7 @@ class Registry:
         )
 
     async def version(self, version_id: str) -> Version:
-        """Return a version.
-
-        Raises:
-            NotFoundError: there is none of this id.
-        """
+        """Return a version, or raise `NotFoundError`."""
         found = await self.versions([version_id])
         if not found:
             raise NotFoundError(f"there is no version {version_id}; `arena bot show` lists them")
@@ -258,26 +225,17 @@ class Registry:
         return [_version(each, text) for each, text in pairs if text is not None]
 
     async def versions_of(self, name: str) -> list[Version]:
-        """Return the versions of a bot, oldest first.
-
-        Raises:
-            NotFoundError: there is no such bot.
-        """
+        """Return the versions of a bot, oldest first."""
         bot = await self.bot(name)
         return await self.versions(
             VersionId.of(name, number) for number in range(1, bot.versions + 1)
         )
 
     async def set_state(self, name: str, state: BotState, *, reason: str = "") -> Bot:
-        """Suspend, retire or bring back a bot; who may do it is the caller's question.
+        """Suspend, retire or bring back a bot; the caller checks permissions.
 
         A bot without an accepted version is pending instead of active. One that was suspended for
         its faults comes back with the version that had them.
-
-        Args:
-            name: the bot.
-            state: any but pending.
-            reason: one sentence, why it is suspended.
 
         Raises:
             NotFoundError: there is no such bot.
@@ -316,14 +274,7 @@ class Registry:
 def version_record(
     facts: BotFolder, *, digest: str, created: str, state: VersionState = VersionState.ACCEPTED
 ) -> str:
-    """Return a version as Redis keeps it, JSON.
-
-    Args:
-        facts: what ``bot.toml`` says.
-        digest: of the folder.
-        created: when, ISO 8601.
-        state: how far it has come.
-    """
+    """Return a new version as JSON, as Redis keeps it; ``created`` is ISO 8601."""
     return json.dumps(
         {
             "digest": digest,

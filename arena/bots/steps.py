@@ -1,4 +1,4 @@
-"""The steps that a submitted version went through, and their form in Redis."""
+"""Encodes the steps of a trial as JSON."""
 
 import json
 from collections.abc import Sequence
@@ -12,14 +12,12 @@ STEPS_KEPT: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionStep:
-    """One step that a version went through.
+    """One step of a trial.
 
     Attributes:
         name: for people, ``build``.
-        ok: whether the version passed it.
         detail: one sentence about what was found.
         output: what the bot printed meanwhile, shortened in the middle.
-        elapsed: how long it took.
     """
 
     name: str
@@ -30,13 +28,13 @@ class VersionStep:
 
 
 def encode_steps(steps: Sequence[VersionStep]) -> str:
-    """Return steps as JSON."""
+    """Encode steps as JSON."""
     rows = [{**asdict(step), "elapsed": step.elapsed.total_seconds()} for step in steps]
     return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
 
 
 def decode_steps(text: str | bytes) -> tuple[VersionStep, ...]:
-    """Return what `encode_steps` wrote."""
+    """Decode what `encode_steps` wrote."""
     return tuple(
         VersionStep(**{**row, "elapsed": timedelta(seconds=row["elapsed"])})
         for row in json.loads(text)

@@ -1,4 +1,4 @@
-"""Takes uploaded archives in: unpacks and judges them, stores each as a version to be tried."""
+"""Unpacks uploaded archives, and stores each as a version to be tried."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 
 from arena.archive.archive import Archive
 from arena.bots.registry import (
-    Added,
+    AddedVersion,
     Registry,
     VersionState,
     version_record,
@@ -31,13 +31,7 @@ _OWNERS, _STEPS = map(arena_key, ("owners", "steps"))
 
 
 class Submissions:
-    """Takes archives in.
-
-    Args:
-        redis: a client made by `arena.db.connection.connect`.
-        registry: the registry.
-        archive: keeps the folders.
-    """
+    """Stores uploaded archives as versions."""
 
     def __init__(self, redis: Redis, registry: Registry, archive: Archive) -> None:
         self._redis = redis
@@ -53,19 +47,19 @@ class Submissions:
         house: bool = False,
         admit: Callable[[str], Awaitable[None]] | None = None,
         fit: Callable[[str, str], Awaitable[None]] | None = None,
-    ) -> Added:
-        """Store the bot in an archive file as a new version, and put it in line to be tried.
+    ) -> AddedVersion:
+        """Store the bot in an archive file as a new version, and queue it to be tried.
 
         The same content again is the same version, and nothing changes; only when the arena itself
-        failed to try it, or an operator wants another check, it is put in line once more.
+        failed to try it, or an operator wants another check, it is queued once more.
 
         Args:
-            upload: a whole zip or tar.gz that can be sought.
-            owner: whose it is.
+            upload: a whole zip or tar.gz, seekable.
+            owner: of the bot.
             house: whether a new bot is the arena's own.
-            admit: told the bot's name before anything is stored; refuses by an exception.
-            fit: told its name and its folder's digest once that is stored, and makes room for it;
-                removes it again and refuses by an exception.
+            admit: called with the bot's name before anything is stored; refuses by an exception.
+            fit: called with its name and its folder's digest once that is stored; frees space for
+                it, or removes it again and refuses by an exception.
 
         Raises:
             UploadRefusedError: the archive cannot be unpacked, or holds no bot; one sentence.
@@ -83,23 +77,14 @@ class Submissions:
                 await fit(facts.name, digest)
         return await self._register(facts, digest, owner=owner, house=house)
 
-    async def add_upload(self, upload: BinaryIO, *, owner: str, house: bool) -> Added:
-        """Add the bot in an archive file untried; see `Registry.add_folder`.
-
-        Args:
-            upload: a whole zip or tar.gz that can be sought.
-            owner: whose it is.
-            house: whether it is the arena's own.
-
-        Raises:
-            UploadRefusedError, InputError, NotFoundError, PreconditionError: as `store_upload`.
-        """
+    async def add_upload(self, upload: BinaryIO, *, owner: str, house: bool) -> AddedVersion:
+        """Add the bot in an archive file untried; raises as `store_upload`."""
         async with self._unpacked(upload) as (folder, _):
             return await self._registry.add_folder(folder, owner=owner, house=house)
 
     @asynccontextmanager
     async def _unpacked(self, upload: BinaryIO) -> AsyncIterator[tuple[Path, BotFolder]]:
-        """Unpack an archive into a folder that lives as long as the block; judge its bot."""
+        """Unpack an archive into a scratch folder, and load its bot."""
         scratch = await asyncio.to_thread(Scratch, "upload")
         try:
             folder = scratch.path / "bot"
@@ -121,7 +106,9 @@ class Submissions:
             )
         return facts
 
-    async def _register(self, facts: BotFolder, digest: str, *, owner: str, house: bool) -> Added:
+    async def _register(
+        self, facts: BotFolder, digest: str, *, owner: str, house: bool
+    ) -> AddedVersion:
         now = datetime.now(UTC).isoformat()
         version = version_record(facts, digest=digest, created=now, state=VersionState.UPLOADED)
         reply: Any = await self._scripts.run(
@@ -134,11 +121,10 @@ class Submissions:
         return added
 
     async def recheck(self, version_id: str) -> bool:
-        """Let a rejected version be tried again, as what it was tried with may have changed.
+        """Queue a rejected version to be tried again.
 
         Returns:
-            True when it waits to be tried from now on; False when its files are not kept any more,
-            and it is tried once they are submitted again.
+            False when its files are gone, so that it is queued once they are submitted again.
 
         Raises:
             NotFoundError: there is no such version.
@@ -155,6 +141,6 @@ class Submissions:
         return bool(answer == b"waits")
 
     async def steps(self, version_id: str) -> tuple[VersionStep, ...]:
-        """Return what a version went through so far; () when it is unknown or long ago."""
+        """Return the steps of a version's trial; () when it is unknown or long ago."""
         text: Any = await self._redis.hget(_STEPS, version_id)
         return decode_steps(text) if text else ()

@@ -1,4 +1,4 @@
-"""The line of versions that wait to be tried, each claimed by one process at a time."""
+"""Queues the versions that wait to be tried; one process claims each at a time."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 
 from arena.bots.registry import RejectionCause, VersionState
 from arena.bots.steps import STEPS_KEPT, VersionStep, encode_steps
-from arena.db.claims import Claim, Claims
+from arena.db.claim_queue import Claim, ClaimQueue
 from arena.db.keys import arena_key, milliseconds
 from arena.db.scripts import Scripts
 from arena.version_id import VersionId
@@ -18,8 +18,8 @@ from arena.webhooks.events import MOST_EVENTS, Event
 _PLACEMENTS = arena_key("placements")
 
 
-class Verdict(StrEnum):
-    """What `Trials.finish` answers."""
+class TrialVerdict(StrEnum):
+    """The answer of `Trials.finish`."""
 
     ACTIVE = "active"
     """Accepted, and from now on the version that plays."""
@@ -30,12 +30,8 @@ class Verdict(StrEnum):
     """The claim expired, and another process tries the version; nothing changed."""
 
 
-class Trials(Claims):
-    """The line of versions that wait to be tried; the id of an item is that of its version.
-
-    Args:
-        redis: a client made by `arena.db.connection.connect`.
-    """
+class Trials(ClaimQueue):
+    """The queue of versions to be tried; the id of an item is that of its version."""
 
     def __init__(self, redis: Redis) -> None:
         super().__init__(redis, due="trials", claims="trial-claims")
@@ -50,11 +46,11 @@ class Trials(Claims):
         digest: str = "",
         steps: Sequence[VersionStep] = (),
     ) -> bool:
-        """Note how far a version has come, and extend its claim; False when it was lost.
+        """Save the progress of a trial, and renew its claim; False when the claim was lost.
 
         Args:
-            claim: the claim.
-            duration: how long it lives from now on.
+            claim: on the version.
+            duration: of the claim, from now on.
             state: the version's; None leaves it.
             digest: of the folder that its build made; empty leaves it.
             steps: all so far; () leaves them.
@@ -67,7 +63,7 @@ class Trials(Claims):
         return bool(reply == b"ok")
 
     async def give_back(self, claim: Claim, *, wait: timedelta, counts: bool) -> bool:
-        """Put the version in line again, as one that was uploaded; see `Claims.give_back`."""
+        """Queue the version again as an uploaded one; see `ClaimQueue.give_back`."""
         reply: Any = await self._bots.run(
             "give_back", claim.id, claim.token, milliseconds(wait), int(counts)
         )
@@ -81,15 +77,10 @@ class Trials(Claims):
         reason: str = "",
         steps: Sequence[VersionStep],
         event: Event,
-    ) -> Verdict:
-        """Accept the version, or reject it.
+    ) -> TrialVerdict:
+        """Accept the version, or reject it for a cause and a reason of one sentence.
 
-        Args:
-            claim: the claim.
-            cause: whose fault it is that the version is rejected; None to accept it.
-            reason: one sentence, why it is rejected.
-            steps: all that it went through.
-            event: told to its owner.
+        ``event`` is queued for its owner.
         """
         version = VersionId(claim.id)
         reply: Any = await self._bots.run(
@@ -99,13 +90,13 @@ class Trials(Claims):
             *(encode_steps(steps), event.id, event.body(), MOST_EVENTS),
             VersionId.of(version.bot, version.number - STEPS_KEPT),
         )
-        return Verdict(reply.decode())
+        return TrialVerdict(reply.decode())
 
     async def placements(self) -> list[str]:
-        """Return the bots whose places on the ladders have to be brought up to date."""
+        """Return the bots whose ladders have to be updated by `placement.update_ladders`."""
         names: Any = await self._redis.smembers(_PLACEMENTS)
         return sorted(name.decode() for name in names)
 
     async def placed(self, name: str) -> None:
-        """Note that a bot's places are up to date."""
+        """Remove a bot from `placements`."""
         await self._redis.srem(_PLACEMENTS, name)

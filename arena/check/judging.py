@@ -1,4 +1,4 @@
-"""What a match that was played says about one of its bots. Entrant 0 is the bot that is checked."""
+"""Judges one bot by the matches it played. Entrant 0 is the bot that is checked."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a step found; see `arena.check.report.Step`."""
+    """The result of a step; see `arena.check.report.Step`."""
 
     state: StepState
     detail: str
@@ -55,12 +55,7 @@ def ok(detail: str) -> Finding:
 
 
 def judge_start(result: MatchResult, *, limit: float) -> Finding:
-    """Judge whether every process of the bot got ready, and how fast.
-
-    Args:
-        result: any match of the bot.
-        limit: seconds that a start may take.
-    """
+    """Judge whether every process of the bot got ready within ``limit`` seconds, and how fast."""
     for record in records(result):
         if record.start_seconds is None:
             forfeit = next(iter(forfeits(result)), None)
@@ -120,14 +115,10 @@ def judge_time(results: Sequence[MatchResult], control: TimeControl) -> Finding:
 
 
 def judge_end(results: Sequence[MatchResult], *, limit: float) -> Finding:
-    """Judge whether every process that was still wanted at the end ended by itself.
+    """Judge whether the bot's processes ended by themselves within ``limit`` seconds of MatchOver.
 
     One that is late now and then may have waited for a core of a busy machine, which is no fault of
     the bot's: it fails when most of them are.
-
-    Args:
-        results: matches of the bot.
-        limit: seconds that it has after MatchOver.
     """
     ended = [
         record
@@ -206,12 +197,12 @@ def judge_determinism(first: MatchResult, second: MatchResult) -> Finding:
 
 
 def records(result: MatchResult) -> list[ProcessRecord]:
-    """Return the processes of the bot that is checked."""
+    """Return the processes of the checked bot."""
     return [record for record in result.processes if record.entrant == CHECKED]
 
 
 def forfeits(result: MatchResult) -> Iterator[tuple[ReplayGame, Forfeit]]:
-    """Yield the forfeits of the bot that is checked."""
+    """Yield the forfeits of the checked bot."""
     for game in result.replay.games:
         for forfeit in game.forfeits:
             if game.seats[forfeit.seat] == CHECKED:
@@ -219,14 +210,14 @@ def forfeits(result: MatchResult) -> Iterator[tuple[ReplayGame, Forfeit]]:
 
 
 def asked(game: ReplayGame) -> Iterator[float]:
-    """Yield the seconds that each answered turn of the checked bot was charged."""
+    """Yield the seconds charged for each turn that the checked bot answered."""
     for times in game.times:
         if times is not None and game.seats[times.seat] == CHECKED:
             yield times.charged * 1e-6
 
 
 def printed(processes: Iterable[ProcessRecord]) -> str:
-    """Return what the first process that printed anything printed, stderr first."""
+    """Return the output of the first process that printed anything, stderr first."""
     for record in processes:
         if text := "\n".join(text for text in (record.stderr, record.stdout) if text.strip()):
             return shorten(text)

@@ -1,8 +1,8 @@
-"""What a check found."""
+"""The report of a check."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ OUTPUT_LIMIT = 4096
 
 
 class StepState(StrEnum):
-    """What came of a step."""
+    """The result of a step."""
 
     OK = "ok"
     WARN = "warn"
@@ -29,11 +29,9 @@ class Step:
     Attributes:
         number: from 1.
         name: what was looked at, the same words for every bot: ``start``, ``plays quasenbo``.
-        state: what came of it.
         detail: one sentence about what was found.
         advice: one sentence, what to do; empty when it is ok.
         output: what the bot printed, shortened in the middle; empty when it is ok.
-        elapsed: how long it took.
     """
 
     number: int
@@ -47,12 +45,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckReport:
-    """What a check found.
+    """The steps of a check that were reached, in order.
 
     Attributes:
         bot: its name; empty when bot.toml could not be read.
-        tier: of the sandbox that it ran in.
-        steps: those that were reached, in order.
+        tier: of the sandbox.
     """
 
     bot: str
@@ -70,28 +67,22 @@ class CheckReport:
         return next((step for step in self.steps if step.state is StepState.FAIL), None)
 
     def document(self) -> dict[str, Any]:
-        """Return the report for JSON."""
+        """Return the report as JSON values."""
         return {
             "bot": self.bot,
             "sandbox": self.tier,
             "passed": self.passed,
-            "steps": [
-                {
-                    "number": step.number,
-                    "name": step.name,
-                    "state": str(step.state),
-                    "detail": step.detail,
-                    "advice": step.advice,
-                    "output": step.output,
-                    "seconds": round(step.elapsed.total_seconds(), 3),
-                }
-                for step in self.steps
-            ],
+            "steps": [_step_document(step) for step in self.steps],
         }
 
 
+def _step_document(step: Step) -> dict[str, Any]:
+    values = asdict(step)
+    return values | {"seconds": round(values.pop("elapsed").total_seconds(), 3)}
+
+
 def shorten(text: str, limit: int = OUTPUT_LIMIT) -> str:
-    """Return a text of at most about so many characters, with a gap in its middle if need be."""
+    """Cut out the middle of a text longer than about ``limit`` characters."""
     if len(text) <= limit:
         return text
     head, tail = limit // 4, limit - limit // 4

@@ -1,4 +1,4 @@
-"""Runs the steps of a check, in the sandbox of a referee."""
+"""Runs the steps of a check in a referee's sandbox."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import io
 import shutil
 import stat
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from referee.match.runner import MatchResult, Referee
     from referee.sandbox.sandbox import Sandbox
 
-    Told = Callable[[Step], Awaitable[None]]
+    OnStep = Callable[[Step], Awaitable[None]]
 
 VOIDS: Final = 3
 """How often a match is played again that our own lag made void."""
@@ -54,13 +54,12 @@ _AT_ONCE: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOptions:
-    """How a check is run.
+    """The clock and the time limits of a check.
 
     Attributes:
         control: the clock of its games.
         start_limit: seconds from the start of a process to Ready.
         goodbye: seconds from MatchOver to the end of a process.
-        build_limit: how long the build command may take.
     """
 
     control: TimeControl = field(default_factory=lambda: TimeControl.parse("5+0.05"))
@@ -70,21 +69,21 @@ class CheckOptions:
 
 
 async def check_folder(
-    folder: Path, referee: Referee, *, options: CheckOptions | None = None, told: Told | None = None
+    folder: Path,
+    referee: Referee,
+    *,
+    options: CheckOptions | None = None,
+    on_step: OnStep | None = None,
 ) -> CheckReport:
-    """Check an author's folder: what the arena would make of it, packed, unpacked and built.
+    """Check an author's folder as the arena would: packed, unpacked and built; it stays unchanged.
 
-    Args:
-        folder: holds bot.toml; nothing in it is changed.
-        referee: plays the games, in its sandbox.
-        options: how.
-        told: hears of each step as it ends.
+    ``on_step`` is called with each step as it ends.
 
     Raises:
         InputError: there is no such folder.
         VoidMatchError: this machine is too busy to judge.
     """
-    check = _Check(referee, options or CheckOptions(), told)
+    check = _Check(referee, options or CheckOptions(), on_step)
     scratch = await asyncio.to_thread(_workplace, folder)
     try:
         if await check.reads(folder):
@@ -103,23 +102,21 @@ def _workplace(folder: Path) -> Scratch:
 
 
 async def check_upload(
-    folder: Path, referee: Referee, *, options: CheckOptions | None = None, told: Told | None = None
+    folder: Path,
+    referee: Referee,
+    *,
+    options: CheckOptions | None = None,
+    on_step: OnStep | None = None,
 ) -> CheckReport:
     """Check a folder that was unpacked and built already; see `check_folder`."""
-    check = _Check(referee, options or CheckOptions(), told)
+    check = _Check(referee, options or CheckOptions(), on_step)
     if await check.reads(folder):
         await check.plays(folder)
     return check.report()
 
 
 async def run_build(bot: BotFolder, sandbox: Sandbox, *, limit: timedelta) -> Finding:
-    """Run a bot's build command in its folder, which it may write, without a network.
-
-    Args:
-        bot: its folder is a copy that belongs to us.
-        sandbox: what the command runs in.
-        limit: how long it may take.
-    """
+    """Run a bot's build command in its folder, writable and without a network."""
     before = (bot.path / "bot.toml").read_bytes()
     try:
         command = BotCommand(words=bot.build, folder=bot.path, writable=True)
@@ -137,7 +134,7 @@ async def run_build(bot: BotFolder, sandbox: Sandbox, *, limit: timedelta) -> Fi
 
 
 def _is_same(file: Path, content: bytes) -> bool:
-    """Return whether a file that a bot may have replaced is what it was; opens no link."""
+    """Return whether a file that a bot may have replaced is unchanged; follows no link."""
     try:
         facts = file.lstat()
     except OSError:
@@ -148,7 +145,7 @@ def _is_same(file: Path, content: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Games:
-    """What is played in one step; an opponent of None is a house bot."""
+    """The match of one step; an opponent of None is a house bot."""
 
     parallel: int
     boards: int = 1
@@ -161,23 +158,19 @@ _TOGETHER: Final = _Games(parallel=_AT_ONCE, boards=_AT_ONCE, rotations=1)
 
 
 class _Check:
-    """The steps of one check.
+    """The steps of one check. ``name`` is the bot's; empty before bot.toml is read."""
 
-    Attributes:
-        name: of the bot; empty before bot.toml is read.
-    """
-
-    def __init__(self, referee: Referee, options: CheckOptions, told: Told | None) -> None:
+    def __init__(self, referee: Referee, options: CheckOptions, on_step: OnStep | None) -> None:
         self._referee = referee
         self._options = options
-        self._told = told
+        self._on_step = on_step
         self._steps: list[Step] = []
         self.name = ""
         self._begun = time.monotonic()
         self._results: list[MatchResult] = []
 
     def report(self) -> CheckReport:
-        """Return what was found."""
+        """Return the report."""
         return CheckReport(bot=self.name, tier=self._referee.sandbox.tier, steps=tuple(self._steps))
 
     async def reads(self, folder: Path) -> bool:
@@ -298,26 +291,23 @@ class _Check:
         return result
 
     async def _note(self, name: str, found: Finding) -> bool:
-        """Note what a step found; return whether it did not fail."""
+        """Append a step; return whether it did not fail."""
         now = time.monotonic()
         step = Step(
             number=len(self._steps) + 1,
             name=name,
-            state=found.state,
-            detail=found.detail,
-            advice=found.advice,
-            output=found.output,
+            **asdict(found),
             elapsed=timedelta(seconds=now - self._begun),
         )
         self._begun = now
         self._steps.append(step)
-        if self._told is not None:
-            await self._told(step)
+        if self._on_step is not None:
+            await self._on_step(step)
         return found.state is not StepState.FAIL
 
 
 async def play_valid(referee: Referee, plan: MatchPlan) -> MatchResult:
-    """Play a match, again with the same seed while our own lag makes it void.
+    """Play a match, again with the same seed while it is void.
 
     Raises:
         VoidMatchError: it was void three times.

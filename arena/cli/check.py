@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from arena.check import CheckOptions, CheckReport, Step, StepState, check_folder
+from arena.check.report import CheckReport, Step, StepState
+from arena.check.run import CheckOptions, check_folder
 from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json
 from arena.cli.loop import run_async
 from arena.cli.play import core_count
@@ -45,7 +46,7 @@ def check(
         if sandbox and walls.tier == PlainSandbox.tier:
             complain(f"no sandbox works here, so the bot runs as a process of yours: {walls.why}")
         referee = Referee(sandbox=walls, cores=core_count(), tables=core_count())
-        return await check_folder(bot, referee, options=options, told=told)
+        return await check_folder(bot, referee, options=options, on_step=told)
 
     report = run_async(main())
     if json:

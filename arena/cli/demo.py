@@ -36,7 +36,7 @@ from referee.sandbox.scratch import Scratch
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from arena.bots.registry import Added
+    from arena.bots.registry import AddedVersion
     from arena.config import Settings
     from arena.v1 import ladders_pb2
 
@@ -181,7 +181,7 @@ async def _playable(arena: Arena) -> list[str]:
 
 async def add_bot(
     arena: Arena, folder: Path, *, owner: str, rulesets: Collection[str] | None = None
-) -> Added:
+) -> AddedVersion:
     """Register a folder as the active version of its bot, and enter its ladders.
 
     Args:
@@ -197,7 +197,7 @@ async def add_bot(
     added = await arena.registry.add_folder(folder, owner=owner, house=owner == HOUSE)
     for ruleset in added.bot.rulesets:
         if rulesets is None or ruleset in rulesets:
-            await arena.queues.open(ruleset)
+            await arena.queues.open_ladder(ruleset)
             await arena.queues.ladder(ruleset).enter(added.bot.name)
     return added
 
@@ -238,7 +238,7 @@ class _Show:
         self.sound = False
         self._rulesets: list[str] = []
         self._ladders: dict[str, _Ladder] = {}
-        self._reports: dict[str, rebuild.Report] = {}
+        self._reports: dict[str, rebuild.ReplayReport] = {}
         self._begun = time.monotonic()
         self._seconds = 0.0
         self._told = 0

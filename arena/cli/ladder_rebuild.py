@@ -25,7 +25,7 @@ from referee.games import parse_ruleset
 if TYPE_CHECKING:
     from arena.config import Settings
     from arena.context import Arena
-    from arena.queue.rebuild import Report
+    from arena.queue.rebuild import ReplayReport
 
 
 def register(app: typer.Typer) -> None:
@@ -64,7 +64,7 @@ def ladder_rebuild(
         raise typer.Exit(EXIT_FAILED)
 
 
-async def _replay(settings: Settings, ruleset: str) -> dict[str, Report]:
+async def _replay(settings: Settings, ruleset: str) -> dict[str, ReplayReport]:
     async with connected(settings) as arena:
         wanted = [await _known(arena, ruleset)] if ruleset else await arena.queues.rulesets()
         return {
@@ -86,7 +86,7 @@ async def _known(arena: Arena, text: str) -> str:
     return ruleset
 
 
-def _document(report: Report) -> dict[str, Any]:
+def _document(report: ReplayReport) -> dict[str, Any]:
     return {
         "equal": report.equal,
         "entries": report.sequence,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import structlog
 import typer
 
-from arena.check import CheckOptions
+from arena.check.run import CheckOptions
 from arena.cli.console import DataDir, RedisUrl
 from arena.cli.service import ConfigFile, MetricsPort, ladder_plan, part, worker_options
 from arena.config import load
@@ -18,8 +18,8 @@ from arena.pipeline.trial import TrialOptions, ValidationPlan
 from arena.processes.lifecycle import process_name, run_until_told, set_up_log
 from arena.processes.sandbox import sandbox_of
 from arena.scheduler.housekeeping import keep_cache
-from arena.webhooks.outbox import Webhooks
 from arena.webhooks.sender import DeliveryOptions, WebhookSender
+from arena.webhooks.store import Webhooks
 from referee.clock import TimeControl
 from referee.tasks import cancel
 

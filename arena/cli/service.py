@@ -17,7 +17,7 @@ from arena.cli.console import DataDir, RedisUrl, progress_console
 from arena.config import load
 from arena.context import Arena, connected
 from arena.db.connection import connect
-from arena.db.presence import Workers
+from arena.db.presence import Presence
 from arena.errors import InputError
 from arena.files import ADMIN_FILE
 from arena.metrics import Metrics
@@ -96,7 +96,7 @@ async def _tell_addresses(settings: Settings, supervisor: Supervisor) -> None:
     """Print where everything is, once every part has said so."""
     redis = await connect(supervisor.url)
     try:
-        workers = Workers(redis)
+        workers = Presence(redis)
         alive = await workers.alive()
         while len(alive) < 3 + settings.workers:
             await asyncio.sleep(0.1)
@@ -160,7 +160,7 @@ async def _end_server(arena: Arena) -> None:
     """End the embedded server of a supervisor that was killed, once the workers have let go."""
     with suppress(TimeoutError, RedisError):
         async with asyncio.timeout(10):
-            workers = Workers(arena.redis)
+            workers = Presence(arena.redis)
             while await workers.slots():  # noqa: ASYNC110 -- other processes set no event
                 await asyncio.sleep(0.1)
     with suppress(RedisError):

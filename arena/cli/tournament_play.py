@@ -120,7 +120,7 @@ async def _play(
     ruleset = parse_ruleset(wanted.ruleset).ruleset
     async with connected(settings) as arena:
         # The bots stand on the ladder, but all workers are the tournament's.
-        await arena.queues.open(ruleset)
+        await arena.queues.open_ladder(ruleset)
         await arena.queues.queue(ruleset).pause(FLOW)
         added = [await add_bot(arena, each, owner=HOUSE, rulesets=[ruleset]) for each in folders]
         store = CompetitionStore(arena.redis)

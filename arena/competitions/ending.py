@@ -13,7 +13,7 @@ from arena.competitions.run import CompetitionRun
 from arena.competitions.store import CompetitionStore
 from arena.version_id import bot_of
 from arena.webhooks.events import competition_event
-from arena.webhooks.outbox import Webhooks
+from arena.webhooks.store import Webhooks
 
 if TYPE_CHECKING:
     from arena.competitions.progress import CompetitionProgress

@@ -231,7 +231,7 @@ async def _settled(
 
 async def _cursor(arena: Arena, rules: CompetitionRules) -> int:
     """Open the ladder, and return where its log ends."""
-    await arena.queues.open(rules.ruleset)
+    await arena.queues.open_ladder(rules.ruleset)
     return (await arena.queues.ladder(rules.ruleset).ends()).sequence
 
 

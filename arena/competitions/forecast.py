@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from arena.formats.model import Competition, PlannedMatch, PlayedMatch
-    from arena.queue.entries import LoggedResult
+    from arena.queue.log_entries import LoggedResult
 
 PLAYINGS: Final = 5
 """Times that a competition is played through."""

@@ -18,7 +18,7 @@ from referee.outcome import ForfeitReason
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from arena.queue.entries import LoggedResult
+    from arena.queue.log_entries import LoggedResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class CompetitionResult:
         round: key of its round, see `round_key`.
         entrants: version ids in the planned order.
         pair_scores: of the pairs i < j in lexicographic order, in millionths.
-        sets: as `arena.queue.models.MatchResult.sets`; () for a walkover.
+        sets: as `arena.queue.models.LadderResult.sets`; () for a walkover.
         games: how many were played; 0 for a walkover.
         forfeits: who forfeited how many games, and why.
         points: sum of points by entrant over the games that nobody forfeited; may be empty.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from arena.competitions.records import Round
-    from arena.queue.entries import LoggedResult
+    from arena.queue.log_entries import LoggedResult
 
 _FIXED: Final = {Format.ROUND_ROBIN, Format.GAUNTLET}
 """Formats whose plan no result changes."""

@@ -24,8 +24,8 @@ from arena.competitions.seasons import LeagueRunner
 from arena.competitions.specs import MatchSpecs
 from arena.competitions.store import CompetitionStore, StaleEpochError
 from arena.errors import ArenaError, PreconditionError
-from arena.queue.entries import Annulled, LoggedResult
-from arena.queue.models import Enqueued, MatchSpec, Phase
+from arena.queue.log_entries import Annulled, LoggedResult
+from arena.queue.models import Enqueued, MatchPhase, MatchSpec
 from arena.queue.retention import whole_log
 from arena.version_id import bot_of
 
@@ -303,7 +303,7 @@ class CompetitionRunner:
         spec = await queue.spec(match.id)
         away = run.record.gone.keys() & set(match.entrants)
         if spec is not None and not away.isdisjoint(spec.entrants):
-            if await queue.phase(match.id) is Phase.LEASED:
+            if await queue.phase(match.id) is MatchPhase.LEASED:
                 return False
             await queue.cancel(match.id)
         if await queue.phase(match.id) is not None:

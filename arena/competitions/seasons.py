@@ -139,7 +139,7 @@ class LeagueRunner:
             formats.season(league.id, number, divisions, options=rules.options)
         except InputError as error:
             return str(error)
-        await self._arena.queues.open(rules.ruleset)
+        await self._arena.queues.open_ladder(rules.ruleset)
         ends = await self._arena.queues.ladder(rules.ruleset).ends()
         await self._leagues.require_running(league.id, epoch=epoch)
         away = [f"{entry} is left out: {why}" for entry, why in frozen.left_out.items()]

@@ -1,1 +1,1 @@
-"""The Redis server: connection, keys, scripts, retries, who is alive."""
+"""The Redis server: connection, keys, scripts, retries, presence."""

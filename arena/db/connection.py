@@ -1,4 +1,4 @@
-"""Connects to Redis or Valkey, and says in one sentence why not."""
+"""Connects to Redis or Valkey."""
 
 import asyncio
 import re
@@ -22,7 +22,7 @@ RETRIES: Final = 6
 
 
 async def connect(url: str, *, within: timedelta = timedelta(seconds=5)) -> Redis:
-    """Return a client that has been answered; its replies are bytes.
+    """Connect and wait for the first answer; replies are bytes.
 
     Args:
         url: ``redis://HOST:PORT/DB``, ``rediss://...`` (TLS) or ``unix://PATH``.
@@ -53,7 +53,7 @@ async def connect(url: str, *, within: timedelta = timedelta(seconds=5)) -> Redi
 
 
 def _pool(url: str, *, seconds: float) -> ConnectionPool:
-    """Return the connections to an address; raises as `connect` about the address."""
+    """Return a connection pool; raises as `connect` about the address."""
     try:
         pool: ConnectionPool = ConnectionPool.from_url(
             url,
@@ -71,10 +71,10 @@ def _pool(url: str, *, seconds: float) -> ConnectionPool:
 
 
 class _Cancellable(AbstractConnection):
-    """A connection that loses no cancellation.
+    """Keeps a task's cancellation that comes during a write.
 
     redis-py writes through ``asyncio.wait_for``, and Python 3.11's returns the result instead of
-    raising when it is cancelled just as the write ends: a task that was told to end would go on.
+    raising when it is cancelled just as the write ends.
     """
 
     async def send_packed_command(
@@ -82,7 +82,7 @@ class _Cancellable(AbstractConnection):
         command: bytes | str | Iterable[bytes],
         check_health: bool = True,  # noqa: FBT001, FBT002 -- redis-py's
     ) -> None:
-        """Write a command, as redis-py does; raise the cancellation that came meanwhile."""
+        """Write a command, then raise a cancellation that came meanwhile."""
         task = asyncio.current_task()
         before = task.cancelling() if task is not None else 0
         await super().send_packed_command(command, check_health)
@@ -93,10 +93,10 @@ class _Cancellable(AbstractConnection):
 
 
 def _cancellable(kind: type[AbstractConnection]) -> type[AbstractConnection]:
-    """Return the same kind of connection (TCP, TLS, unix socket) that loses no cancellation."""
+    """Return the connection class (TCP, TLS, unix socket) with `_Cancellable` mixed in."""
     return type(f"Cancellable{kind.__name__}", (_Cancellable, kind), {})
 
 
 def _public(url: str) -> str:
-    """Return the address without a password."""
+    """Return the URL without its password."""
     return re.sub(r"//[^@/]*@", "//", url)

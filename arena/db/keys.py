@@ -1,4 +1,4 @@
-"""The names of every key in Redis, each in one of the closed sets here.
+"""Names every key in Redis.
 
 All keys of a ladder carry its hash tag, ``{l:<ruleset>}``, those of a competition or a league
 ``{c:<id>}``, and all others the tag ``{arena}``, so that a script's keys share one slot of a
@@ -53,10 +53,10 @@ ARENA_KEYS: Final = (
     "bots",  # HASH bot -> JSON
     "versions",  # HASH version -> JSON
     "digests",  # HASH "bot digest" -> version
-    "steps",  # HASH version -> JSON of what it went through
+    "steps",  # HASH version -> JSON of the steps of its trial
     "trials",  # ZSET version that is to be tried -> when it may be claimed, ms
     "trial-claims",  # HASH version -> "token attempts"
-    "placements",  # SET of bots whose places are to be brought up to date
+    "placements",  # SET of bots whose ladders have to be updated
     "followed",  # HASH ruleset -> sequence up to which its log was followed
     "streaks",  # HASH version -> faulty rated matches in a row
     "webhooks",  # HASH owner -> JSON
@@ -67,19 +67,19 @@ ARENA_KEYS: Final = (
     "competitions",  # SET of ids
     "leagues",  # SET of ids
 )
-"""The keys of which the arena has one each."""
+"""Keys of which the arena has one each."""
 
 ITEM_KEYS: Final = (
-    "process",  # JSON of what a process says of itself, expires
+    "process",  # JSON of an announcement, expires
     "tokens-of",  # SET of ids of an owner's tokens
     "uploads-of",  # ZSET of an owner's uploads -> when, ms
     "bots-of",  # ZSET of an owner's bots that are being stored -> since when, ms
     "challenges-of",  # ZSET of an owner's challenges -> since when, ms
 )
-"""The keys of which there is one for each owner or process."""
+"""Keys of which there is one for each owner or process."""
 
 ROLE_KEYS: Final = ("due", "claims", "held")
-"""What scripts call a key that stands for one of several; whoever runs them says for which."""
+"""Placeholders in scripts for one of several keys; the caller names which."""
 
 KEY_NAMES: Final = frozenset({*LADDER_KEYS, *COMPETITION_KEYS, *ARENA_KEYS, *ITEM_KEYS, *ROLE_KEYS})
 """Every name that a script may declare."""
@@ -96,7 +96,7 @@ def competition_key(competition: str, name: str) -> str:
 
 
 def arena_key(name: str) -> str:
-    """Return a key (one of `ARENA_KEYS`) of which the arena has one."""
+    """Return a key of `ARENA_KEYS`."""
     return f"{{arena}}:{_known(name, ARENA_KEYS)}"
 
 
@@ -112,5 +112,5 @@ def _known(name: str, names: Collection[str]) -> str:
 
 
 def milliseconds(duration: timedelta) -> int:
-    """Return a duration as scripts take it, in whole milliseconds."""
+    """Return a duration in whole milliseconds, for scripts."""
     return round(duration / timedelta(milliseconds=1))

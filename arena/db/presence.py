@@ -1,7 +1,6 @@
-"""Presence of the service's processes: workers with their slots, schedulers, APIs.
+"""Tracks which processes of the service are alive: workers with their slots, schedulers, APIs.
 
-Each renews a key that expires, so that a process which died is forgotten by itself; a set names
-the keys.
+Each renews a key that expires; a set names the keys.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ _PROCESSES: Final = arena_key("processes")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Announcement:
-    """What a process says of itself.
+    """A process that is alive.
 
     Attributes:
-        name: a name that no other process has, for people.
+        name: unique.
         kind: ``worker``, ``scheduler``, ``api`` or ``pipeline``.
         slots: tables that a worker plays at the same time; 0 for the others.
-        metrics_port: where it serves ``/metrics``.
+        metrics_port: of its ``/metrics``.
         address: where it takes calls, ``HOST:PORT``; empty for those that take none.
     """
 
@@ -51,25 +50,21 @@ class Announcement:
     address: str = ""
 
 
-class Workers:
-    """Who is alive.
-
-    Args:
-        redis: a client made by `arena.db.connection.connect`.
-    """
+class Presence:
+    """The processes that are alive."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
 
     async def announce(self, announcement: Announcement, *, life: timedelta = LIFE) -> None:
-        """Say that a process is alive; to be repeated well within its ``life``."""
+        """Register a process for ``life``; to be repeated well within it."""
         pipe = self._redis.pipeline(transaction=False)
         pipe.set(item_key(announcement.name, "process"), json.dumps(asdict(announcement)), px=life)
         pipe.sadd(_PROCESSES, announcement.name)
         await pipe.execute()
 
     async def leave(self, name: str) -> None:
-        """Say that a process has ended."""
+        """Unregister a process."""
         pipe = self._redis.pipeline(transaction=False)
         pipe.delete(item_key(name, "process"))
         pipe.srem(_PROCESSES, name)
@@ -88,18 +83,18 @@ class Workers:
         return [Announcement(**json.loads(text)) for text in texts if text is not None]
 
     async def slots(self) -> int:
-        """Return the slots of all workers together."""
+        """Return the total of all workers' slots."""
         return sum(each.slots for each in await self.alive() if each.kind == "worker")
 
 
 @asynccontextmanager
 async def announced(redis: Redis, announcement: Announcement) -> AsyncIterator[None]:
-    """Announce again and again that a process is alive until the block ends, then that it left.
+    """Announce a process periodically until the block ends, then unregister it.
 
-    A server that does not answer meanwhile is no error: a process that was not heard of for `LIFE`
-    is forgotten, and known again with the next announcement.
+    An unreachable server is no error: the process is forgotten after `LIFE`, and known again with
+    the next announcement.
     """
-    workers = Workers(redis)
+    workers = Presence(redis)
     announcing = asyncio.create_task(_announce(workers, announcement))
     try:
         yield
@@ -110,7 +105,7 @@ async def announced(redis: Redis, announcement: Announcement) -> AsyncIterator[N
                 await workers.leave(announcement.name)
 
 
-async def _announce(workers: Workers, announcement: Announcement) -> None:
+async def _announce(workers: Presence, announcement: Announcement) -> None:
     while True:
         with suppress(*UNREACHABLE):
             await workers.announce(announcement)

@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 
 
 async def until_answered(step: Callable[[], Awaitable[_T]], *, limit: float | None) -> _T:
-    """Repeat a step of Redis until it is answered, with longer and longer pauses.
+    """Retry a step of Redis with exponential backoff until it is answered.
 
     Raises:
         TimeoutError: not within ``limit`` seconds.

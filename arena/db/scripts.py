@@ -1,6 +1,6 @@
-"""Loads the Lua scripts of a room, writes their first lines from their headers, and runs them.
+"""Loads Lua scripts, generates their arguments from their headers, and runs them.
 
-A script ``arena/<room>/lua/<name>.lua`` begins with a sentence, then its header:
+A script ``arena/<package>/lua/<name>.lua`` begins with a sentence, then its header:
 
 - ``-- USES: states``, where it needs any: files of ``arena/db/lua/lib`` that are put in front, each
   behind those that it uses itself.
@@ -51,10 +51,7 @@ class Script:
 
     Attributes:
         text: the whole Lua text.
-        body: what stands behind the header, as it was written.
-        uses: the libraries that the header names.
-        keys: the names of its keys, in order.
-        arguments: the names of its arguments, in order, without their types.
+        body: the source behind the header.
         gathers: whether the last argument stands for any number of values.
     """
 
@@ -66,30 +63,28 @@ class Script:
     gathers: bool
 
     def require_arguments(self, count: int) -> None:
-        """Hold that a call brings the right number of arguments.
-
-        Raises:
-            TypeError: it does not.
-        """
+        """Check the number of a call's arguments, or raise `TypeError`."""
         named = len(self.arguments) - self.gathers
         if count < named or (count > named and not self.gathers):
             raise TypeError(f"{count} arguments for {' '.join(self.arguments)}")
 
 
 @cache
-def load(room: str, name: str) -> Script:
-    """Return a script of a room.
+def load(package: str, name: str) -> Script:
+    """Load a script of a package of the arena, such as ``queue``.
 
     Raises:
         ValueError: its header is malformed, or names an unknown key.
     """
-    source = (files("arena") / room / "lua" / f"{name}.lua").read_text()
+    source = (files("arena") / package / "lua" / f"{name}.lua").read_text()
     header = _HEADER.match(source)
     if header is None:
-        raise ValueError(f"{room}/lua/{name}.lua has no header of USES, KEYS, ARGV and Returns")
+        raise ValueError(f"{package}/lua/{name}.lua has no header of USES, KEYS, ARGV and Returns")
     keys = header["keys"].replace("\n--", "").split()
     if unknown := set(keys) - KEY_NAMES:
-        raise ValueError(f"{room}/lua/{name}.lua names unknown keys: {', '.join(sorted(unknown))}")
+        raise ValueError(
+            f"{package}/lua/{name}.lua names unknown keys: {', '.join(sorted(unknown))}"
+        )
     table = ", ".join(f"{field(key)} = KEYS[{index}]" for index, key in enumerate(keys, start=1))
     arguments = re.findall(_ARGUMENT, header["argv"])
     numbered = enumerate(arguments, start=1)
@@ -108,7 +103,7 @@ def load(room: str, name: str) -> Script:
 
 
 def field(key: str) -> str:
-    """Return what a key's name is in the table ``keys``."""
+    """Return a key's name in the table ``keys``."""
     return key.replace("-", "_")
 
 
@@ -127,29 +122,18 @@ def _closure(name: str) -> Iterator[str]:
 
 
 class Scripts:
-    """The scripts of a room, bound to a client and to keys.
+    """The scripts of a package, bound to a client and, by the function ``key``, to keys."""
 
-    Args:
-        redis: a client made by `arena.db.connection.connect`.
-        room: a package of the arena, ``queue``.
-        key: makes a key of its name; by default one that belongs to the whole arena.
-    """
-
-    def __init__(self, redis: Redis, room: str, key: Callable[[str], str] = arena_key) -> None:
+    def __init__(self, redis: Redis, package: str, key: Callable[[str], str] = arena_key) -> None:
         self._redis = redis
-        self._room = room
+        self._package = package
         self._key = key
         self._bound: dict[str, tuple[Script, AsyncScript, list[str]]] = {}
 
     async def run(self, name: str, *arguments: str | bytes | int) -> Any:
-        """Run a script and return the server's reply, texts as bytes.
-
-        Raises:
-            TypeError: a wrong number of arguments.
-            redis.exceptions.RedisError: the server does not answer, or the script failed.
-        """
+        """Run a script and return the server's reply, texts as bytes."""
         if name not in self._bound:
-            script = load(self._room, name)
+            script = load(self._package, name)
             keys = [self._key(each) for each in script.keys]
             self._bound[name] = script, self._redis.register_script(script.text), keys
         script, call, keys = self._bound[name]

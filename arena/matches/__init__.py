@@ -1,1 +1,1 @@
-"""What is made of a match that was played: its report, its log, its replay file."""
+"""Reports, logs and replay files of matches."""

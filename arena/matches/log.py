@@ -1,4 +1,4 @@
-"""The log of a match for an author: every turn, its times, what the bot printed, why it lost.
+"""Renders the log of a match: every turn, its times, what the bot printed, why it lost.
 
 The four times of a turn, in milliseconds: *queue* from when the seat was to act until the turn was
 sent, which waits for a free core; *transport* from there to the answer, less what the bot says it
@@ -51,10 +51,8 @@ class LoggedTurn:
 
     Attributes:
         ply: how many actions came before it.
-        seat: who acted.
-        bot: that entrant's name.
-        legal_actions: what could be done.
-        action: what was done; None where the answer never came, and the game ended.
+        bot: the name of the entrant that acted.
+        action: None where the answer never came, and the game ended.
         by: ``bot``, ``referee`` where there was no choice, ``house`` for one who had forfeited.
         times: None where no bot answered.
         printed: what the bot printed meanwhile; empty where that is not known.
@@ -71,7 +69,7 @@ class LoggedTurn:
 
     @property
     def millis(self) -> dict[str, float]:
-        """The four times; empty where no bot answered."""
+        """The four times in ms; empty where no bot answered."""
         times = self.times
         if times is None:
             return {}
@@ -90,7 +88,6 @@ class LoggedGame:
 
     Attributes:
         number: its index in the replay, which commands call ``--game``.
-        game: as it was played.
         turns: every action, and a last turn that was never answered.
         forfeits: a sentence each.
     """
@@ -106,7 +103,7 @@ class MatchLog:
 
     Args:
         replay: the match.
-        processes: what bots left; only those of one owner, or none, if need be.
+        processes: what bots left; may be those of one owner alone.
         names: the entrants' names; the replay's, numbered, without them.
     """
 
@@ -125,11 +122,7 @@ class MatchLog:
         }
 
     def game(self, number: int) -> LoggedGame:
-        """Return one game.
-
-        Raises:
-            InvalidReplayError: its actions are not those of a game.
-        """
+        """Return one game."""
         game = self._replay.games[number]
         reached = states(self._replay, game)
         turns = []
@@ -157,7 +150,7 @@ class MatchLog:
     def sentence(self, number: int, forfeit: Forfeit) -> str:
         """Return in words who lost a game by forfeit, and why.
 
-        An arena's replays lack the details; those of the processes at hand come from their logs.
+        An arena's replays lack the details, which come from the processes' logs.
         """
         game = self._replay.games[number]
         reason = forfeit.reason
@@ -174,9 +167,9 @@ class MatchLog:
         return told
 
     def lines(self, *, game: int | None = None) -> Iterator[str]:
-        """Yield the log for people, a line at a time; of one game or of all.
+        """Yield the log as text, line by line; of one game or of all.
 
-        The last lines say why games were forfeited, one line for each entrant and reason.
+        The last lines are the `verdicts`.
         """
         replay = self._replay
         yield (
@@ -261,7 +254,7 @@ class MatchLog:
         yield from log.forfeits
 
     def _process_lines(self, process: ProcessLog) -> Iterator[str]:
-        """Yield what a process left that stands beside no turn."""
+        """Yield a process's output that belongs to no turn."""
         hand = f", hand {process.member}" if process.member else ""
         yield ""
         yield f"{self._names[process.entrant]} at table {process.table}{hand}:"

@@ -1,4 +1,4 @@
-"""What one bot process left behind, as the archive keeps it for the bot's owner."""
+"""The log of one bot process, as the archive keeps it for the bot's owner."""
 
 from __future__ import annotations
 
@@ -21,15 +21,12 @@ _FORFEIT = re.compile(r"game (\d+): (.+)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessLog:
-    """What one bot process left.
+    """The output and the facts of one bot process.
 
     Attributes:
-        table: its table.
-        entrant: whose process it was.
         member: 0, or 1 for the second process of a team.
         facts: sentences about its start, its end and what it used.
-        stdout: what it printed, shortened in the middle.
-        stderr: what it printed there, likewise.
+        stdout: what it printed, shortened in the middle; ``stderr`` likewise.
         forfeits: by index of the game in the replay, the sentence about its forfeit there.
     """
 
@@ -43,12 +40,7 @@ class ProcessLog:
 
     @classmethod
     def of(cls, record: ProcessRecord, replay: Replay | None = None) -> Self:
-        """Return what a process left at a table.
-
-        Args:
-            record: the process.
-            replay: the match, when what it says of the process's forfeits is to be kept.
-        """
+        """Make the log of a process; with its forfeits when the replay is given."""
         report = record.report
         started = record.start_seconds
         return cls(
@@ -70,7 +62,7 @@ class ProcessLog:
 
     @classmethod
     def parse(cls, text: str, *, table: int, entrant: int, member: int = 0) -> Self:
-        """Read what `text` wrote; anything else is taken for stdout."""
+        """Parse what `text` wrote; anything else is taken for stdout."""
         facts, streams = text, {"stdout": "", "stderr": "", "forfeits": ""}
         head = _STREAM.search(text)
         if head is None:
@@ -97,10 +89,7 @@ class ProcessLog:
         )
 
     def text(self) -> str:
-        """Return it for people: the facts, then each stream under its heading and length.
-
-        The forfeits come last, like a stream: who reads streams alone loses nothing.
-        """
+        """Return the facts, then each stream under its heading and length, forfeits last."""
         forfeits = "\n".join(f"game {game}: {why}" for game, why in self.forfeits.items())
         streams = (("stdout", self.stdout), ("stderr", self.stderr), ("forfeits", forfeits))
         return "".join(f"{fact}\n" for fact in self.facts) + "".join(
@@ -108,7 +97,7 @@ class ProcessLog:
         )
 
     def printed(self) -> dict[Turn | None, str]:
-        """Return what was printed by turn, stdout before stderr; None for outside of any turn."""
+        """Return the output by turn, stdout before stderr; None for outside of any turn."""
         found: dict[Turn | None, str] = {}
         for text in (self.stdout, self.stderr):
             for turn, part in by_turn(text):
@@ -130,7 +119,7 @@ def process_key(game: ReplayGame, seat: int) -> tuple[int, int, int]:
 
 
 def _forfeits(record: ProcessRecord, replay: Replay) -> dict[int, str]:
-    """Return a line for each game that the process forfeited with a sentence."""
+    """Return the sentence of each game that the process forfeited with one."""
     key = (record.table, record.entrant, record.member)
     return {
         number: " ".join(forfeit.detail.split())

@@ -1,4 +1,4 @@
-"""Replays as files: zstd-compressed JSON, written whole or not at all."""
+"""Reads and writes replays as zstd-compressed JSON files."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _LEVEL = 10
 
 
 def pack(replay: Replay) -> bytes:
-    """Return a replay as the bytes of its file."""
+    """Serialize and compress a replay."""
     return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(dump(replay))
 
 
 def unpack(data: bytes) -> Replay:
-    """Return the replay that the bytes of a file hold; plain JSON is read, too.
+    """Decompress and parse a replay; plain JSON is read, too.
 
     Raises:
         InvalidReplayError: the content is no replay, or was changed.
@@ -45,7 +45,7 @@ def unpack(data: bytes) -> Replay:
 
 
 def _sentence(content: bytes, cause: BaseException) -> str:
-    """Say what was read, for people, and what would be a replay."""
+    """Return in words what was read, and what would be a replay."""
     found = _kind(content)
     if found is None:
         why = str(cause)
@@ -61,7 +61,7 @@ def _sentence(content: bytes, cause: BaseException) -> str:
 
 
 def _kind(content: bytes) -> str | None:
-    """Return what bytes that are no whole replay are; None for what is left of a replay."""
+    """Return what bytes that are no whole replay are; None for a damaged replay."""
     if not content:
         return "an empty file"
     try:
@@ -79,7 +79,7 @@ def _kind(content: bytes) -> str | None:
 
 
 def decompress(data: bytes) -> bytes:
-    """Return the JSON that the bytes of a replay file hold.
+    """Return the JSON of a replay file.
 
     Raises:
         InputError: the compressed data are damaged or too large.
@@ -100,21 +100,12 @@ def decompress(data: bytes) -> bytes:
 
 
 def read(path: Path) -> Replay:
-    """Read a replay file.
-
-    Raises:
-        InputError: it cannot be read.
-        InvalidReplayError: it is no replay, or was changed.
-    """
+    """Read a replay file; raises as `read_bytes` and `unpack`."""
     return unpack(read_bytes(path))
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return a file's bytes.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """Return a file's bytes, or raise `InputError`."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -122,9 +113,5 @@ def read_bytes(path: Path) -> bytes:
 
 
 def write(path: Path, replay: Replay) -> None:
-    """Write a replay file; a reader never sees half of it.
-
-    Raises:
-        InputError: the folder cannot be written.
-    """
+    """Write a replay file atomically, or raise `InputError`."""
     write_file(path, pack(replay))

@@ -1,4 +1,4 @@
-"""What a match says about its entrants: scores, Elo with error bars, points, forfeits, times.
+"""Computes scores, Elo with error bars, points, forfeits and times of a match.
 
 Two entrants are compared on pairs (a board, seats swapped), more by Bradley-Terry. Forfeited games
 count by their places, and are left out of points, variance reduction and first-seat advantage.
@@ -35,10 +35,6 @@ class BotReport:
         elo_error: half of the 95 % interval; None where ``note`` says why.
         points: mean points a game, all the entrant's seats together; None without a game that
             nobody forfeited.
-        forfeits: by reason, the games that it forfeited.
-        turns: turns that it was asked.
-        mean_think: mean seconds charged a turn.
-        worst_think: most seconds charged for one turn.
         note: in words, why a number is missing.
     """
 
@@ -56,10 +52,9 @@ class BotReport:
 
 @dataclass(frozen=True, slots=True)
 class MatchReport:
-    """What a match says.
+    """The statistics of a match; ``bots`` is by entrant.
 
     Attributes:
-        bots: by entrant.
         decisions: turns that bots were asked.
         first_seat_score: mean score of seat 0, 0 to 1; None without games that nobody forfeited.
         variance_reduction: variance of single games over the rotations, by the variance of set
@@ -89,7 +84,7 @@ def sets_of(replay: Replay) -> dict[int, list[ReplayGame]]:
 
 
 def report(replay: Replay) -> MatchReport:
-    """Return what a match says about its entrants."""
+    """Compute the report of a match."""
     entrants = len(replay.entrants)
     scores = _mean_scores(replay)
     strengths = _compare_two(replay) if entrants == 2 else _compare_many(replay)
@@ -240,7 +235,7 @@ def _variance_reduction(replay: Replay) -> float | None:
 
 
 def forfeit_lines(replay: Replay) -> list[str]:
-    """Return one line for each different forfeit: who, why, how often, where it fell first."""
+    """Return one line for each entrant and reason: how often, and where first."""
     names = numbered(replay.entrants)
     first: dict[tuple[int, ForfeitReason], str] = {}
     count: Counter[tuple[int, ForfeitReason]] = Counter()

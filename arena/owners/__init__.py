@@ -1,1 +1,1 @@
-"""What an owner may do: tokens, limits, disk quota."""
+"""Owners' tokens, usage limits and disk quota."""

@@ -1,4 +1,4 @@
-"""Limits the disk that the versions of an owner take."""
+"""Limits the disk space of an owner's versions."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ _SETTLED: Final = {VersionState.ACCEPTED, VersionState.SUSPENDED}
 
 
 class OwnerQuota:
-    """Holds what is stored of each owner's versions within a bound.
+    """Keeps the stored versions of each owner within a quota.
 
-    Args:
-        arena: whose setting `owner_bytes` is the bound, of the compressed folders of one owner; 0
-            for no bound. Uploads that are stored at the same time may exceed it together.
+    The setting `owner_bytes` bounds the compressed folders of one owner; 0 for no bound. Concurrent
+    uploads may exceed it together.
     """
 
     def __init__(self, arena: Arena) -> None:
@@ -39,20 +38,15 @@ class OwnerQuota:
         self._competitions = CompetitionStore(arena.redis)
         self._bound = arena.settings.owner_bytes
 
-    async def fit(self, owner: str, name: str, digest: str) -> None:
+    async def fit_upload(self, owner: str, name: str, digest: str) -> None:
         """Delete the oldest unneeded versions until the upload fits the owner's quota.
 
         An upload that cannot fit is removed again. Unneeded is what is neither active, being
         tried, in a match or a competition, nor among the latest `KEPT` of a bot that is not
         retired.
 
-        Args:
-            owner: who uploaded it.
-            name: of its bot.
-            digest: of the folder.
-
         Raises:
-            LimitError: what has to stay leaves too little room.
+            LimitError: the needed versions leave too little.
         """
         bots = await self._registry.bots(owner=owner)
         known = await self._registry.bots_named([name])
@@ -78,7 +72,7 @@ class OwnerQuota:
             await self._remove(each, freed)
 
     async def _refuse(self, digest: str, versions: list[Version]) -> None:
-        """Remove what was stored, unless a version has it; and say what can be done."""
+        """Remove the uploaded folder, unless a version has it, and raise `LimitError`."""
         alive = (each for each in versions if each.state is not VersionState.REJECTED)
         if not any(digest in _digests(each) for each in alive):
             await asyncio.to_thread(self._archive.remove_bot, digest)
@@ -98,7 +92,7 @@ class OwnerQuota:
                 await asyncio.to_thread(self._archive.remove_bot, digest)
 
     async def _needed(self) -> set[str]:
-        """Return the versions that matches and competitions have yet to play with."""
+        """Return the versions that unfinished matches and competitions refer to."""
         needed: set[str] = set()
         for ruleset in await self._queues.rulesets():
             needed |= await self._queues.queue(ruleset).entrants()
@@ -109,7 +103,7 @@ class OwnerQuota:
 
 
 def _digests(version: Version) -> set[str]:
-    """Return the digests of all that the archive keeps for a version."""
+    """Return the digests of a version's folders in the archive."""
     return {version.digest, version.source} - {""}
 
 
@@ -126,14 +120,7 @@ def _loose(bot: Bot, versions: list[Version]) -> list[Version]:
 def _choose(
     loose: list[Version], versions: dict[str, list[Version]], sizes: dict[str, int], excess: int
 ) -> tuple[list[Version], set[str]]:
-    """Return the oldest versions whose folders are enough, and these folders; none if all are not.
-
-    Args:
-        loose: may go.
-        versions: all, by bot.
-        sizes: of the stored folders, bytes.
-        excess: bytes that have to go.
-    """
+    """Return the oldest loose versions that free ``excess`` bytes, and their folders; else none."""
     gone: list[Version] = []
     freed: set[str] = set()
     for each in sorted(loose, key=lambda version: version.created_time):

@@ -1,4 +1,4 @@
-"""Who may call: tokens of owners, in Redis.
+"""Issues, authenticates and revokes owners' tokens, in Redis.
 
 A token's secret is 256 random bits. Only its SHA-256 is stored, and is the key it is looked up by,
 so that neither the store nor the time of a look-up tells anything about a secret.
@@ -42,7 +42,7 @@ _TOKENS, _IDS, _OWNERS = map(arena_key, ("tokens", "token-ids", "owners"))
 
 
 class Scope(StrEnum):
-    """What a token may do; no scope includes another."""
+    """A permission of a token; no scope includes another."""
 
     AUTHOR = "author"
     OPERATOR = "operator"
@@ -55,11 +55,8 @@ class Token:
 
     Attributes:
         id: names it in calls.
-        owner: whose it is.
         name: what it is for, for people.
-        scopes: what it may do.
         prefix: the first characters of the secret.
-        created_time: UTC.
         expire_time: UTC; None for never.
         revoke_time: UTC; None when it was not revoked.
     """
@@ -74,17 +71,17 @@ class Token:
     revoke_time: datetime | None = None
 
     def is_usable(self, now: datetime) -> bool:
-        """Return whether calls with it are accepted at a time."""
+        """Return whether the token is accepted at a time."""
         return all(now < end for end in (self.revoke_time, self.expire_time) if end is not None)
 
     def to_json(self) -> str:
-        """Return what is stored of it."""
+        """Return the token as JSON, for `from_json`."""
         values = asdict(self) | {"scopes": sorted(self.scopes)}
         return json.dumps({key: _plain(value) for key, value in values.items()})
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Return the token that `to_json` wrote."""
+        """Parse what `to_json` wrote."""
         values = json.loads(text)
         for key in ("created_time", "expire_time", "revoke_time"):
             if values[key] is not None:
@@ -93,29 +90,21 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Created:
-    """A new token and its secret, which nobody can tell again."""
+class CreatedToken:
+    """A new token and its secret, which is not stored."""
 
     token: Token
     secret: str
 
 
-class Accounts:
-    """The tokens of all owners.
-
-    Args:
-        redis: a client whose answers are bytes.
-    """
+class TokenStore:
+    """The tokens of all owners."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
 
     async def authenticate(self, secret: str) -> Token:
-        """Return the token of a secret.
-
-        Raises:
-            UnauthenticatedError: it is no token, or was revoked, or has expired.
-        """
+        """Return the token of a secret, or raise `UnauthenticatedError`."""
         text = None
         if _SECRET.fullmatch(secret):
             text = await self._redis.hget(_TOKENS, _digest(secret))
@@ -144,8 +133,8 @@ class Accounts:
         scopes: frozenset[Scope],
         name: str = "",
         lifetime: timedelta | None = None,
-    ) -> Created:
-        """Create a token; old ones of the owner that are of no use any more are forgotten.
+    ) -> CreatedToken:
+        """Create a token; forgets old ones of the owner that are not valid any more.
 
         Args:
             owner: a registered owner.
@@ -182,7 +171,7 @@ class Accounts:
                 f"{owner} has {MOST_TOKENS} tokens; revoke one, `arena token list` names them",
                 reason="TOO_MANY_TOKENS",
             )
-        return Created(token, secret)
+        return CreatedToken(token, secret)
 
     async def tokens(self, owner: str) -> list[Token]:
         """Return the tokens of an owner, the oldest first."""
@@ -191,19 +180,11 @@ class Accounts:
         return sorted(found, key=lambda token: (token.created_time, token.id))
 
     async def token(self, token_id: str) -> Token:
-        """Return a token.
-
-        Raises:
-            NotFoundError: there is none of this id.
-        """
+        """Return a token, or raise `NotFoundError`."""
         return (await self._find(token_id))[1]
 
     async def revoke(self, token_id: str) -> Token:
-        """Make a token worthless at once; a second time changes nothing.
-
-        Raises:
-            NotFoundError: there is none of this id.
-        """
+        """Revoke a token at once; idempotent; raises as `token`."""
         digest, token = await self._find(token_id)
         if token.revoke_time is None:
             token = replace(token, revoke_time=datetime.now(UTC).replace(microsecond=0))
@@ -229,7 +210,7 @@ class Accounts:
         ]
 
     async def _forget_old(self, owner: str) -> None:
-        """Forget tokens of no use: those of long ago, and more than `MOST_TOKENS` revoked ones."""
+        """Forget tokens that ended long ago, and more than `MOST_TOKENS` revoked ones."""
         members: Any = await self._redis.smembers(_own(owner))
         limit = datetime.now(UTC) - _KEPT
         found = await self._read(member.decode() for member in members)
@@ -247,16 +228,12 @@ class Accounts:
 
 
 async def ensure_admin_token(redis: Redis, data_dir: Path) -> Path:
-    """Return the file that holds a token with every scope, made when there is no good one.
-
-    Args:
-        redis: a client of the arena's server.
-        data_dir: where the file lies; only its user can read it.
+    """Return the file of a token with every scope, created with mode 0600 unless it is valid.
 
     Raises:
         InputError: the file cannot be written.
     """
-    accounts, path = Accounts(redis), data_dir / ADMIN_FILE
+    accounts, path = TokenStore(redis), data_dir / ADMIN_FILE
     with suppress(OSError, UnicodeDecodeError, UnauthenticatedError):
         await accounts.authenticate(path.read_text(encoding="ascii").strip())
         path.chmod(0o600)

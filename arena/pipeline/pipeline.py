@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import structlog
 
-from arena.bots.placement import place
+from arena.bots.placement import update_ladders
 from arena.bots.trials import Trials
 from arena.context import Arena
-from arena.db.claims import Claim
+from arena.db.claim_queue import Claim
 from arena.db.retry import UNREACHABLE
 from arena.errors import is_full
 from arena.pipeline.suspension import Follower
@@ -115,10 +115,10 @@ class Pipeline:
 
     async def _place_bots(self) -> bool:
         for name in await self._trials.placements():
-            await place(self._arena.registry, self._arena.queues, name)
+            await update_ladders(self._arena.registry, self._arena.queues, name)
             await self._trials.placed(name)
             # Once more, for what changed between the two.
-            await place(self._arena.registry, self._arena.queues, name)
+            await update_ladders(self._arena.registry, self._arena.queues, name)
         return False
 
     async def _start_trial(self) -> bool:

@@ -18,8 +18,8 @@ from arena.db.keys import arena_key
 from arena.db.scripts import Scripts
 from arena.errors import ArenaError, NotFoundError
 from arena.matches import replay_file as replay_files
-from arena.queue.entries import LogEntry, LoggedResult
 from arena.queue.ladder import Ladder
+from arena.queue.log_entries import LogEntry, LoggedResult
 from arena.queue.queues import Queues
 from arena.version_id import bot_of
 from arena.webhooks.events import MOST_EVENTS, forfeit_event, suspension_event

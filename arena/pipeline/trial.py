@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Final
 
 from arena.bots.registry import BotState, RejectionCause, VersionState
 from arena.bots.steps import VersionStep
-from arena.bots.trials import Trials, Verdict
-from arena.check import CheckOptions, StepState, check_upload, judging, run_build
+from arena.bots.trials import Trials, TrialVerdict
+from arena.check import judging
 from arena.check.judging import Finding
-from arena.check.run import play_valid
+from arena.check.report import StepState
+from arena.check.run import CheckOptions, check_upload, play_valid, run_build
 from arena.errors import ArenaError, InputError
 from arena.sample_bots import shipped_bot
 from arena.version_id import bot_of
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from arena.bots.registry import Version
-    from arena.check import CheckReport, Step
+    from arena.check.report import CheckReport, Step
     from arena.context import Arena
-    from arena.db.claims import Claim
+    from arena.db.claim_queue import Claim
     from arena.webhooks.events import Event
     from referee.bot_folder import BotFolder
     from referee.clock import TimeControl
@@ -108,7 +109,7 @@ class Trial:
         self._steps: list[VersionStep] = []
         self._digests: list[str] = []
 
-    async def run(self) -> Verdict:
+    async def run(self) -> TrialVerdict:
         """Build, check and validate the version, and settle what becomes of it.
 
         Raises:
@@ -128,7 +129,7 @@ class Trial:
                 break
         return await self._finish()
 
-    async def give_up(self, reason: str) -> Verdict:
+    async def give_up(self, reason: str) -> TrialVerdict:
         """Reject the version for a fault of ours."""
         reason = f"the arena failed: {reason}"
         self._steps.append(VersionStep(name="trial", ok=False, detail=reason))
@@ -188,7 +189,7 @@ class Trial:
     async def _passes_check(self, folder: Path) -> bool:
         await self._note_state(VersionState.CHECKING)
         report: CheckReport = await check_upload(
-            folder, self._referee, options=self._options.check, told=self._note_step
+            folder, self._referee, options=self._options.check, on_step=self._note_step
         )
         return report.passed
 
@@ -261,7 +262,7 @@ class Trial:
             steps=self._steps,
         )
 
-    async def _finish(self, cause: RejectionCause | None = None, reason: str = "") -> Verdict:
+    async def _finish(self, cause: RejectionCause | None = None, reason: str = "") -> TrialVerdict:
         """Accept the version if it passed every step, else reject it."""
         failed = next((step for step in self._steps if not step.ok), None)
         if failed is not None and cause is None:
@@ -271,11 +272,13 @@ class Trial:
         event = verdict_event(version=self._claim.id, owner=bot.owner, reason=reason)
         return await run_to_end(self._settle(cause, reason, event))
 
-    async def _settle(self, cause: RejectionCause | None, reason: str, event: Event) -> Verdict:
+    async def _settle(
+        self, cause: RejectionCause | None, reason: str, event: Event
+    ) -> TrialVerdict:
         verdict = await self._trials.finish(
             self._claim, cause=cause, reason=reason, steps=self._steps, event=event
         )
-        if verdict is Verdict.REJECTED and cause is not RejectionCause.ARENA:
+        if verdict is TrialVerdict.REJECTED and cause is not RejectionCause.ARENA:
             for digest in self._digests:
                 await asyncio.to_thread(self._archive.remove_bot, digest)
         return verdict

@@ -1,4 +1,4 @@
-"""The results and the ratings of one ruleset."""
+"""Stores the results and the ratings of one ruleset."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,8 +9,8 @@ from redis.asyncio import Redis
 
 from arena.db.keys import ladder_key
 from arena.db.scripts import Scripts
-from arena.queue import records
-from arena.queue.entries import LogEntry, LoggedResult
+from arena.queue import log_binary
+from arena.queue.log_entries import LogEntry, LoggedResult
 from arena.queue.models import Standing
 
 PAGE = 1000
@@ -19,18 +19,16 @@ PAGE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The live state of a ladder at one moment.
+    """The live state of a ladder at one moment, or the part of it that an annulment changes.
 
     Attributes:
         sequence: of the last entry of the log.
-        archived: of the last entry that has left the log for the archive.
         bank: in micro-Elo; the sum of all ratings and the bank is 0.
         ratings: by bot, in micro-Elo.
         games: by version, its rated matches.
     """
 
     sequence: int
-    archived: int
     bank: int
     ratings: Mapping[str, int]
     games: Mapping[str, int]
@@ -42,23 +40,6 @@ class Ends:
 
     sequence: int
     archived: int
-
-
-@dataclass(frozen=True, slots=True)
-class Rerating:
-    """Numbers to be put in place of a ladder's live ones.
-
-    Attributes:
-        sequence: of the last log entry that they follow from.
-        bank: in micro-Elo.
-        ratings: of those bots whose ratings change.
-        games: rated matches of those versions whose counts change.
-    """
-
-    sequence: int
-    bank: int
-    ratings: Mapping[str, int]
-    games: Mapping[str, int]
 
 
 class Ladder:
@@ -77,14 +58,14 @@ class Ladder:
         return ladder_key(self.ruleset, part)
 
     async def enter(self, bot: str) -> bool:
-        """Put a bot on the ladder; False when it was there.
+        """Enter a bot into the ladder; False when it was there.
 
         A new bot starts at 1500, debited to the bank; one that was withdrawn keeps its rating.
         """
         return bool(await self._scripts.run("enter", bot))
 
     async def withdraw(self, bot: str) -> bool:
-        """Take a bot off the standings; its rating stays. False when it was not there."""
+        """Remove a bot from the standings; its rating stays. False when it was not there."""
         return bool(await self._redis.zrem(self._key("ladder"), bot))
 
     async def rating(self, bot: str) -> Standing | None:
@@ -118,7 +99,7 @@ class Ladder:
         return int(await self._redis.zcard(self._key("ladder")))
 
     async def rated_matches(self, versions: Sequence[str]) -> dict[str, int]:
-        """Return how many rated matches each version has behind it, 0 for unknown ones."""
+        """Return the number of rated matches of each version, 0 for unknown ones."""
         values = await self._redis.hmget(self._key("games"), list(versions)) if versions else []
         pairs = zip(versions, values, strict=True)
         return {version: int(value or 0) for version, value in pairs}
@@ -134,7 +115,7 @@ class Ladder:
         pipe = self._redis.pipeline(transaction=False)
         for mark in marks:
             if mark is not None:
-                entry_id = f"{records.decode_done(mark)}-0"
+                entry_id = f"{log_binary.decode_done(mark)}-0"
                 pipe.xrange(self._key("log"), entry_id, entry_id)
         found: list[LogEntry] = []
         for rows in await pipe.execute():
@@ -162,54 +143,45 @@ class Ladder:
         return await self._with_annulments(results)
 
     async def snapshot(self) -> Snapshot:
-        """Return the whole live state in one step."""
-        sequence, archived, bank, ratings, games = await self._scripts.run("snapshot")
-        return Snapshot(int(sequence), int(archived), int(bank), _numbers(ratings), _numbers(games))
+        """Return the live state in one step."""
+        sequence, bank, ratings, games = await self._scripts.run("snapshot")
+        return Snapshot(int(sequence), int(bank), _numbers(ratings), _numbers(games))
 
     async def ends(self) -> Ends:
-        """Return where the log ends and where it begins."""
+        """Return the sequences of the last entry and of the last archived one."""
         meta: Any = await self._redis.hmget(self._key("meta"), ["sequence", "archived"])
         return Ends(*(int(value or 0) for value in meta))
 
     async def trim(self, last: int, match_ids: Sequence[str]) -> bool:
-        """Drop the log up to sequence ``last``, and the marks of these matches; archive it before.
-
-        Returns:
-            False when it had been dropped before.
-        """
+        """Drop archived entries up to sequence ``last``; False when that was done before."""
         return bool(await self._scripts.run("trim", last, *match_ids))
 
-    async def annul(self, match_id: str, annulment: bytes, ratings: Rerating) -> str:
-        """Log an annulment and put changed ratings in place; see `arena.queue.rebuild.annul`.
-
-        Args:
-            match_id: the annulled match.
-            annulment: as `records.encode_annulment` makes it.
-            ratings: what follows without the match.
+    async def annul(self, match_id: str, annulment: bytes, changes: Snapshot) -> str:
+        """Log an annulment and update the ratings; see `arena.queue.rebuild.annul`.
 
         Returns:
             ``annulled``, ``moved`` (the log has grown, nothing changed) or ``already``.
         """
-        pairs = (*ratings.ratings.items(), *ratings.games.items())
+        pairs = (*changes.ratings.items(), *changes.games.items())
         answer = await self._scripts.run(
             "annul",
-            ratings.sequence,
+            changes.sequence,
             match_id,
             annulment,
-            ratings.bank,
-            len(ratings.ratings),
+            changes.bank,
+            len(changes.ratings),
             *(each for pair in pairs for each in pair),
         )
         return str(answer.decode())
 
     async def _with_annulments(self, results: list[LoggedResult]) -> list[LoggedResult]:
-        """Fill in why results were annulled, from the marks and the annulments' own entries."""
+        """Fill in the reasons of annulled results."""
         if not results:
             return []
         marks: Any = await self._redis.hmget(self._key("done"), [each.match_id for each in results])
         annulled = []
         for result, mark in zip(results, marks, strict=True):
-            by = records.annulled_by(mark) if mark is not None else None
+            by = log_binary.annulled_by(mark) if mark is not None else None
             if by is None:
                 annulled.append(result)
                 continue
@@ -221,7 +193,7 @@ class Ladder:
 
 def _decode_rows(rows: list[tuple[bytes, dict[bytes, bytes]]]) -> list[LogEntry]:
     return [
-        records.decode(int(entry_id.split(b"-", 1)[0]), fields[records.FIELD])
+        log_binary.decode(int(entry_id.split(b"-", 1)[0]), fields[log_binary.FIELD])
         for entry_id, fields in rows
     ]
 

@@ -1,4 +1,4 @@
-"""The matches of one ruleset that wait or are being played."""
+"""Queues the matches of one ruleset, and leases them to workers."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -9,20 +9,20 @@ from redis.asyncio import Redis
 from arena.db.keys import ladder_key, milliseconds
 from arena.db.scripts import Scripts
 from arena.errors import InputError
-from arena.queue import records
-from arena.queue.entries import CommitReply
+from arena.queue import log_binary
+from arena.queue.log_entries import CommitReply
 from arena.queue.models import (
     FLOW,
     WORKER,
     Committed,
-    Counts,
     DeadMatch,
     Enqueued,
     FlowCounts,
+    LadderResult,
     Lease,
-    MatchResult,
+    MatchCounts,
+    MatchPhase,
     MatchSpec,
-    Phase,
     Reaped,
     Renewed,
     RetryPolicy,
@@ -32,11 +32,6 @@ from arena.queue.models import (
 
 class MatchQueue:
     """The queue of one ladder; every method is one atomic step on the server's clock.
-
-    Args:
-        redis: a client made by `arena.db.connection.connect` (answers as bytes).
-        ruleset: canonical text; names the ladder.
-        policy: when a match is given up.
 
     Every method raises `redis.exceptions.RedisError` when the server does not answer. All but
     `lease` may then be repeated: a repeated step changes nothing more. A repeated lease may leave
@@ -61,8 +56,7 @@ class MatchQueue:
             spec: the match; its ruleset is this queue's.
             flow_weight: the share of its flow, relative to the ladder's others, 1..1000000.
             cap: the most matches of the ladder that may wait.
-            epoch: of the active scheduler, from `arena.scheduler.leadership`; None for a match
-                that no scheduler made (a challenge).
+            epoch: of the active scheduler; None for a challenge.
         """
         if spec.ruleset != self.ruleset:
             raise InputError(f"a match of {spec.ruleset} does not belong to {self.ruleset}'s queue")
@@ -94,13 +88,13 @@ class MatchQueue:
     ) -> Lease | None:
         """Take the next match, or None when none is ready.
 
-        Delayed matches that are due and expired leases are put back on the way.
+        Promotes delayed matches that are due, and reaps expired leases.
 
         Args:
             worker: a name for people.
             token: 128 random bits as 32 hex digits, ``secrets.token_hex(16)``, new for each lease.
             duration: how long the lease lives unless renewed.
-            expired: told how many leases were put back, as `Reaped.expired`, if any.
+            expired: called with the number of reaped leases, as `Reaped.expired`, if any.
         """
         if not WORKER.fullmatch(worker):
             raise InputError(f"{worker!r} is no worker's name; possible: {WORKER.pattern}")
@@ -132,14 +126,14 @@ class MatchQueue:
         return Renewed(answer.decode())
 
     async def release(self, lease: Lease, *, reason: str) -> Returned:
-        """Give a match back unharmed, to be leased next; the attempt is not counted."""
+        """Return a match to the head of the queue; the attempt is not counted."""
         answer = await self._scripts.run("release", lease.match_id, lease.token, reason)
         return Returned(answer.decode())
 
     async def void(self, lease: Lease, *, reason: str) -> Returned:
-        """Give back a match that failed through no bot's fault, to be played with the same seed.
+        """Return a match that failed through no bot's fault, to be played with the same seed.
 
-        It waits for a back-off; the last void of the policy makes it dead. Not an attempt.
+        It waits for a backoff; the last void of the policy makes it dead. Not an attempt.
         """
         answer = await self._scripts.run(
             "void",
@@ -148,10 +142,10 @@ class MatchQueue:
         )
         return Returned(answer.decode())
 
-    async def commit(self, lease: Lease, result: MatchResult) -> CommitReply:
-        """Store the result, change the ratings, and end the lease, in one step.
+    async def commit(self, lease: Lease, result: LadderResult) -> CommitReply:
+        """Store the result, change the ratings, and end the lease, in one idempotent step.
 
-        The replay must be in the archive before. May be repeated until it is answered.
+        The replay must be in the archive before.
         """
         spec = lease.spec
         if len(result.scores) != len(spec.entrants):
@@ -162,9 +156,9 @@ class MatchQueue:
             "commit",
             spec.id,
             lease.token,
-            result.digest[: records.DIGEST_BYTES],
+            result.digest[: log_binary.DIGEST_BYTES],
             int(spec.rated),
-            records.encode_body(spec, result),
+            log_binary.encode_body(spec, result),
             len(spec.entrants),
             *spec.bots,
             *spec.entrants,
@@ -173,30 +167,30 @@ class MatchQueue:
         answer = Committed(reply[0].decode())
         if len(reply) == 1:
             return CommitReply(answer=answer)
-        return CommitReply(answer=answer, logged=records.decode_result(int(reply[1]), reply[2]))
+        return CommitReply(answer=answer, logged=log_binary.decode_result(int(reply[1]), reply[2]))
 
     async def reap(self) -> Reaped:
-        """Put expired leases back, or declare their matches dead, and wake what is due."""
+        """Requeue expired leases, or declare their matches dead; promote delayed matches."""
         requeued, dead, expired = await self._scripts.run(
             "reap", self._policy.attempts, milliseconds(self._policy.backoff)
         )
         return Reaped(tuple(_texts(requeued)), tuple(_texts(dead)), int(expired))
 
     async def cancel(self, match_id: str) -> bool:
-        """Cancel a match that is not done; False when there is none.
+        """Cancel an unfinished match; False when there is none.
 
         A match that is being played ends at its worker's next renewal or commit.
         """
         return bool(await self._scripts.run("cancel", match_id))
 
     async def cancel_flow(self, flow: str) -> int:
-        """Cancel every match of a flow that is not done, and forget the flow; return how many."""
+        """Cancel every unfinished match of a flow, and forget the flow; return how many."""
         return int(await self._scripts.run("cancel_flow", _flow(flow)))
 
     async def cancel_bot(self, bot: str) -> int:
-        """Cancel every match that a bot is to play or is playing; return how many.
+        """Cancel every unfinished match of a bot; return how many.
 
-        One step a match: matches that are enqueued meanwhile may be missed.
+        Not atomic: matches that are enqueued meanwhile may be missed.
         """
         found = 0
         for text in await self._redis.hvals(self._key("spec")):
@@ -206,23 +200,20 @@ class MatchQueue:
         return found
 
     async def entrants(self) -> set[str]:
-        """Return the versions of every match that is not over, dead ones among them."""
+        """Return the versions of every unfinished match, dead ones among them."""
         texts = await self._redis.hvals(self._key("spec"))
         return {each for text in texts for each in MatchSpec.from_json(text).entrants}
 
     async def pause(self, flow: str) -> int:
-        """Hold back a flow's matches, those that are enqueued later too; return how many waited.
-
-        What is being played goes on.
-        """
+        """Pause a flow, less what is being played; return how many matches waited."""
         return int(await self._scripts.run("pause", _flow(flow)))
 
     async def resume(self, flow: str) -> int:
-        """Let a paused flow go on; return how many of its matches are ready now."""
+        """Resume a paused flow; return how many of its matches are ready now."""
         return int(await self._scripts.run("resume", _flow(flow)))
 
     async def dead(self) -> list[DeadMatch]:
-        """Return the matches that wait for an operator, the longest dead first."""
+        """Return the dead matches, the longest dead first."""
         rows = await self._scripts.run("dead")
         return [
             DeadMatch(
@@ -236,25 +227,25 @@ class MatchQueue:
         ]
 
     async def retry(self, match_id: str) -> bool:
-        """Queue a dead match again, its attempts and voids forgotten; False when it is not dead."""
+        """Queue a dead match again, attempts and voids reset; False when it is not dead."""
         return bool(await self._scripts.run("retry", match_id))
 
     async def purge(self, match_id: str) -> bool:
         """Forget a dead match; False when it is not dead."""
         return bool(await self._scripts.run("purge", match_id))
 
-    async def phase(self, match_id: str) -> Phase | None:
-        """Return where a match stands; None when it is unknown or only in the archive."""
+    async def phase(self, match_id: str) -> MatchPhase | None:
+        """Return a match's phase; None when it is unknown or only in the archive."""
         pipe = self._redis.pipeline(transaction=False)
         pipe.hget(self._key("state"), match_id)
         pipe.hexists(self._key("done"), match_id)
         state, done = await pipe.execute()
         if state is not None:
-            return Phase(state.split(b" ", 1)[0].decode())
-        return Phase.DONE if done else None
+            return MatchPhase(state.split(b" ", 1)[0].decode())
+        return MatchPhase.DONE if done else None
 
     async def spec(self, match_id: str) -> MatchSpec | None:
-        """Return a match that is not done, with the time of its enqueueing; None when unknown."""
+        """Return an unfinished match, with the time of its enqueueing; None when unknown."""
         pipe = self._redis.pipeline(transaction=False)
         pipe.hget(self._key("spec"), match_id)
         pipe.hget(self._key("state"), match_id)
@@ -263,9 +254,9 @@ class MatchQueue:
             return None
         return MatchSpec.from_json(spec, created_time_ms=int(state.split(b" ", 7)[6]))
 
-    async def counts(self) -> Counts:
-        """Return how many matches stand where."""
-        return Counts(*map(int, await self._scripts.run("counts")))
+    async def counts(self) -> MatchCounts:
+        """Return the number of matches by phase."""
+        return MatchCounts(*map(int, await self._scripts.run("counts")))
 
     async def flows(self) -> Mapping[str, FlowCounts]:
         """Return the flows of the ladder, by name."""

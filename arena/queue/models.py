@@ -1,14 +1,14 @@
-"""The values that go into a queue and come out of it, and the answers of its transitions."""
+"""The arguments, replies and errors of a match queue."""
 
 import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import combinations
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from arena.errors import InputError
 from arena.version_id import VersionId, bot_of
@@ -22,7 +22,7 @@ SCORE: Final = 1_000_000
 
 
 class Enqueued(StrEnum):
-    """What `MatchQueue.enqueue` answers."""
+    """The answer of `MatchQueue.enqueue`."""
 
     QUEUED = "queued"
     DUPLICATE = "duplicate"
@@ -34,7 +34,7 @@ class Enqueued(StrEnum):
 
 
 class Renewed(StrEnum):
-    """What `MatchQueue.renew` answers."""
+    """The answer of `MatchQueue.renew`."""
 
     OK = "ok"
     LOST = "lost"
@@ -44,7 +44,7 @@ class Renewed(StrEnum):
 
 
 class Returned(StrEnum):
-    """What `MatchQueue.release` and `MatchQueue.void` answer."""
+    """The answer of `MatchQueue.release` and `MatchQueue.void`."""
 
     QUEUED = "queued"
     DEAD = "dead"
@@ -55,7 +55,7 @@ class Returned(StrEnum):
 
 
 class Committed(StrEnum):
-    """What `MatchQueue.commit` answers."""
+    """The answer of `MatchQueue.commit`."""
 
     COMMITTED = "committed"
     ALREADY = "already"
@@ -67,15 +67,14 @@ class Committed(StrEnum):
     CANCELLED = "cancelled"
 
 
-class Phase(StrEnum):
-    """Where a match stands."""
+class MatchPhase(StrEnum):
+    """A match's phase, from being enqueued to being done."""
 
     READY = "ready"
     LEASED = "leased"
     DELAYED = "delayed"
     """Waits for its back-off after an expired lease or a void."""
     PAUSED = "paused"
-    """Its flow is paused."""
     DEAD = "dead"
     """Out of attempts or voids; waits for an operator."""
     CANCELLED = "cancelled"
@@ -91,7 +90,7 @@ class MatchSpec:
         id: deterministic, made by the caller, for example ``ladder-000123`` or ``t7-r2-m3``.
         ruleset: canonical text.
         flow: ``ladder``, ``challenge``, ``t:NAME`` (a tournament) or ``l:NAME`` (a league).
-        entrants: version ids ``NAME@3`` in the order of the entrants.
+        entrants: version ids ``NAME@3``.
         boards: how many boards, each played in all its rotations.
         seed: 32 bytes, hidden until the match has ended; see `commitment`.
         time_control: for example ``5+0.05``.
@@ -138,19 +137,10 @@ class MatchSpec:
 
     def to_json(self) -> str:
         """Return compact JSON, without the time of creation (the server adds it)."""
-        values: dict[str, Any] = {
-            "id": self.id,
-            "ruleset": self.ruleset,
-            "flow": self.flow,
-            "entrants": self.entrants,
-            "boards": self.boards,
-            "seed": self.seed.hex(),
-            "time_control": self.time_control,
-            "rated": self.rated,
-            "cost": self.cost,
-        }
-        if self.metadata:
-            values["metadata"] = dict(self.metadata)
+        values = asdict(self) | {"seed": self.seed.hex()}
+        del values["created_time_ms"]
+        if not self.metadata:
+            del values["metadata"]
         return json.dumps(values, separators=(",", ":"), ensure_ascii=False)
 
     @classmethod
@@ -160,10 +150,6 @@ class MatchSpec:
         values["entrants"] = tuple(values["entrants"])
         values["seed"] = bytes.fromhex(values["seed"])
         return cls(**values, created_time_ms=created_time_ms)
-
-    def created(self, time_ms: int) -> Self:
-        """Return the same spec with its time of creation."""
-        return replace(self, created_time_ms=time_ms)
 
 
 def _require(fact: object, what: str, possible: str) -> None:
@@ -176,7 +162,6 @@ class Lease:
     """The exclusive, expiring right to play one match.
 
     Attributes:
-        spec: the match.
         token: the random fence, 32 hex digits, made by the worker.
         attempt: 1 for the first; leases that expired before count.
         voids: how often the match was void before.
@@ -232,34 +217,25 @@ class Luck:
     @property
     def numbers(self) -> tuple[int, ...]:
         """All of them, in their order."""
-        return (
-            self.first_seat,
-            self.first_seat_most,
-            self.sets,
-            self.rotations,
-            self.total,
-            self.squares,
-            self.set_squares,
-        )
+        return astuple(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MatchResult:
-    """What a worker reports of a match that was played.
+class LadderResult:
+    """The result of a match that a worker commits.
 
     Attributes:
         scores: ``scores[i][j]`` in millionths, as `arena.ratings.elo.scores_from_places` gives
             them; the diagonal means nothing.
         digest: SHA-256 of the archived replay, 32 bytes. Equal digests are the same result.
-        terminations: how many games ended in which way; their sum is the number of games.
-        forfeits: who forfeited how many games, and why.
+        terminations: games by termination; their sum is the number of games.
         sets: small numbers 0..35 by board and, within a board, by pair of entrants i < j in
             lexicographic order: the half points of i against j in the board's set (2 for a better
             place, 1 for an equal one). May be left empty for a match of one board, whose scores
             say the same.
         points: sum of points by entrant over the games that nobody forfeited; may be empty.
         played: how long the match took.
-        luck: what the games say about seats and luck; None where nobody has summed it up.
+        luck: None where it was not computed.
     """
 
     scores: tuple[tuple[int, ...], ...]
@@ -290,7 +266,7 @@ class MatchResult:
 
 @dataclass(frozen=True, slots=True)
 class Reaped:
-    """What a reaping did.
+    """The effects of a reaping.
 
     Attributes:
         requeued: ids of matches that wait again.
@@ -306,7 +282,7 @@ class Reaped:
 
 @dataclass(frozen=True, slots=True)
 class DeadMatch:
-    """A match that waits for an operator: out of attempts or of voids."""
+    """A match that is out of attempts or of voids, and waits for an operator."""
 
     spec: MatchSpec
     attempts: int
@@ -316,8 +292,8 @@ class DeadMatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """How many matches of one ladder stand where; ``done`` reaches back as far as the log."""
+class MatchCounts:
+    """The matches of one ladder by phase; ``done`` reaches back as far as the log."""
 
     ready: int
     delayed: int
@@ -329,14 +305,11 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class FlowCounts:
-    """One flow of a ladder: its weight, and how many of its matches stand where.
+    """One flow of a ladder: its weight, and its matches by phase.
 
     Attributes:
         weight: its share, relative to the other flows of the ladder.
-        paused: whether an operator paused it.
         waiting: ready, delayed or paused.
-        leased: being played.
-        dead: waiting for an operator.
     """
 
     weight: int
@@ -348,7 +321,7 @@ class FlowCounts:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """When a match is given up, and how long it waits before it is played again.
+    """When a match is declared dead, and its backoff before that.
 
     Attributes:
         attempts: this many expired leases make a match dead.
@@ -363,13 +336,7 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A bot on a ladder.
-
-    Attributes:
-        bot: its name.
-        rating: in micro-Elo.
-        place: from 1; None when it has been withdrawn.
-    """
+    """A bot's rating, in micro-Elo, and place from 1; None when it has been withdrawn."""
 
     bot: str
     rating: int

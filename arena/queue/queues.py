@@ -1,4 +1,4 @@
-"""All ladders together: which exist, and how workers share themselves over them."""
+"""Holds the queues and ladders of every ruleset, and shares workers between them."""
 
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -20,12 +20,7 @@ SCHEMA: Final = "1"
 
 
 class Queues:
-    """The queues and ladders of every ruleset.
-
-    Args:
-        redis: a client made by `arena.db.connection.connect`.
-        policy: when a match is given up.
-    """
+    """The queues and ladders of every ruleset."""
 
     def __init__(self, redis: Redis, *, policy: RetryPolicy | None = None) -> None:
         self._redis = redis
@@ -34,11 +29,11 @@ class Queues:
         self._queues: dict[str, MatchQueue] = {}
         self._ladders: dict[str, Ladder] = {}
 
-    async def open(self, ruleset: str) -> None:
-        """Make a ladder known; idempotent. The ruleset is canonical text.
+    async def open_ladder(self, ruleset: str) -> None:
+        """Register a ladder by its canonical ruleset; idempotent.
 
         Raises:
-            ArenaError: the ladder's keys were written by a version of the service that differs.
+            ArenaError: the ladder's keys have another schema.
         """
         meta = ladder_key(ruleset, "meta")
         await self._redis.hsetnx(meta, "schema", SCHEMA)
@@ -83,12 +78,8 @@ class Queues:
     ) -> Lease | None:
         """Take the next match of the ladder that has had the least, by games, and has one ready.
 
-        Args:
-            worker: a name for people.
-            token: as for `MatchQueue.lease`.
-            duration: how long the lease lives unless renewed.
-            rulesets: only these ladders; None for all.
-            expired: as for `MatchQueue.lease`; once for each ladder with such leases.
+        ``rulesets`` restricts the ladders; the rest is as for `MatchQueue.lease`. ``expired`` is
+        called once for each ladder with such leases.
         """
         for name in await self._scripts.run("share_order"):
             ruleset = name.decode()
@@ -98,7 +89,7 @@ class Queues:
                 worker, token=token, duration=duration, expired=expired
             )
             if lease is not None:
-                # The match is ours now: an uncharged one is better than one that nobody plays.
+                # The match is leased: better uncharged than not played.
                 with suppress(RedisError, OSError):
                     await self._scripts.run("share", ruleset, lease.spec.cost)
                 return lease

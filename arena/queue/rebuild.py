@@ -1,6 +1,6 @@
-"""Replays the log: proves that the live ratings follow from it, and annuls matches.
+"""Replays a ladder's log, to verify its live ratings and to annul matches.
 
-The rule: the live ratings, counts and bank are what replaying all log entries in their sequence
+Invariant: the live ratings, counts and bank are what replaying all log entries in their sequence
 gives, with the results of annulled matches left out.
 """
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from arena.errors import ArenaError, InputError
-from arena.queue import records
-from arena.queue.entries import Annulled, Entered, LogEntry, LoggedResult
-from arena.queue.ladder import Ladder, Rerating
+from arena.queue import log_binary
+from arena.queue.ladder import Ladder, Snapshot
+from arena.queue.log_entries import Annulled, Entered, LogEntry, LoggedResult
 from arena.queue.retention import ResultsArchive, whole_log
 from arena.ratings import elo
 
@@ -19,14 +19,7 @@ _TRIES: Final = 1_000
 
 
 class LadderReplay:
-    """The state of a ladder that follows from its log, entry by entry.
-
-    Attributes:
-        ratings: by bot, in micro-Elo.
-        games: by version, its rated matches.
-        bank: in micro-Elo.
-        sequence: of the last entry applied.
-    """
+    """Ratings, rated matches and bank of a ladder, computed from its log."""
 
     def __init__(self, skipped: Collection[int]) -> None:
         self.ratings: dict[str, int] = {}
@@ -36,11 +29,7 @@ class LadderReplay:
         self._skipped = skipped
 
     def apply(self, entry: LogEntry) -> None:
-        """Apply the next entry.
-
-        Raises:
-            ArenaError: it does not follow the last one.
-        """
+        """Apply the next entry."""
         if entry.sequence != self.sequence + 1:
             raise ArenaError(f"log entry {entry.sequence} follows {self.sequence}")
         self.sequence = entry.sequence
@@ -64,13 +53,13 @@ class LadderReplay:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Mismatch:
     """A number of a ladder that does not follow from its log.
 
     Attributes:
         name: a bot (its rating), a version (its rated matches), or ``bank``.
-        live: what Redis holds; None when it holds nothing.
-        replayed: what follows from the log; None when nothing does.
+        live: the number in Redis, if any.
+        replayed: the number that follows from the log, if any.
     """
 
     name: str
@@ -79,19 +68,19 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What a replay of a ladder's whole log found.
+class ReplayReport:
+    """The result of replaying a ladder's log.
 
     Attributes:
         sequence: of the last entry replayed.
         annulled: how many results were left out.
-        differences: empty when the live ladder is what its log says.
+        differences: between the live ladder and its log.
         balance: the sum of the live ratings and the bank in micro-Elo; 0 when all is well.
     """
 
     sequence: int
     annulled: int
-    differences: tuple[Difference, ...]
+    differences: tuple[Mismatch, ...]
     balance: int
 
     @property
@@ -100,12 +89,8 @@ class Report:
         return not self.differences and self.balance == 0
 
 
-async def replay(ladder: Ladder, archive: ResultsArchive | None = None) -> Report:
-    """LadderReplay a ladder's log up to this moment and compare it with the live ratings.
-
-    Raises:
-        ArenaError: a part of the log is in neither Redis nor the archive.
-    """
+async def replay(ladder: Ladder, archive: ResultsArchive | None = None) -> ReplayReport:
+    """Replay a ladder's log up to this moment and compare it with the live ratings."""
     live = await ladder.snapshot()
     annulled = {each.target for each in await _annulments(ladder, archive)}
     replayed = LadderReplay(annulled)
@@ -120,7 +105,7 @@ async def replay(ladder: Ladder, archive: ResultsArchive | None = None) -> Repor
         *_differences({"bank": live.bank}, {"bank": replayed.bank}),
     ]
     balance = sum(live.ratings.values()) + live.bank
-    return Report(live.sequence, len(annulled), tuple(differences), balance)
+    return ReplayReport(live.sequence, len(annulled), tuple(differences), balance)
 
 
 async def annul(
@@ -133,14 +118,14 @@ async def annul(
 ) -> bool:
     """Annul a match: log it, and make the ratings those that follow without the match.
 
-    The log is replayed beside the running ladder; the new ratings are put in place in one step, and
+    The log is replayed beside the running ladder; the new ratings are written in one step, and
     only when no other entry has come in between.
 
     Args:
-        ladder: where the match was played.
+        ladder: of the match.
         match_id: a match that is done.
         reason: the operator's sentence, shown with the match.
-        archive: where the log's older part is.
+        archive: of the log's older part.
         check: raises where the match must not be annulled; nothing is logged between a check and
             the annulment that follows it.
 
@@ -155,7 +140,7 @@ async def annul(
     target = await _sequence_of(ladder, archive, match_id)
     if target in annulled:
         return False
-    annulment = records.encode_annulment(target, match_id, reason)
+    annulment = log_binary.encode_annulment(target, match_id, reason)
     live, wanted = LadderReplay(annulled), LadderReplay(annulled | {target})
     for _ in range(_TRIES):
         async for entry in whole_log(ladder, archive, after=live.sequence):
@@ -164,7 +149,7 @@ async def annul(
                 return await annul(ladder, match_id, reason=reason, archive=archive, check=check)
             live.apply(entry)
             wanted.apply(entry)
-        rerating = Rerating(
+        changes = Snapshot(
             live.sequence,
             wanted.bank,
             _changed(live.ratings, wanted.ratings),
@@ -172,7 +157,7 @@ async def annul(
         )
         if check is not None:
             await check()
-        answer = await ladder.annul(match_id, annulment, rerating)
+        answer = await ladder.annul(match_id, annulment, changes)
         if answer != "moved":
             return answer == "annulled"
     raise ArenaError(f"{ladder.ruleset} is too busy to annul {match_id}; pause its flows first")
@@ -192,9 +177,9 @@ async def _sequence_of(ladder: Ladder, archive: ResultsArchive | None, match_id:
     raise InputError(f"no match {match_id} of {ladder.ruleset} is done; `arena matches` lists them")
 
 
-def _differences(live: Mapping[str, int], replayed: Mapping[str, int]) -> list[Difference]:
+def _differences(live: Mapping[str, int], replayed: Mapping[str, int]) -> list[Mismatch]:
     return [
-        Difference(name, live.get(name), replayed.get(name))
+        Mismatch(name, live.get(name), replayed.get(name))
         for name in sorted(live.keys() | replayed.keys())
         if live.get(name) != replayed.get(name)
     ]

@@ -1,13 +1,13 @@
-"""Moves the oldest log entries to the archive, and reads a log back whole."""
+"""Moves the oldest log entries to the archive, and reads a whole log back."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Final, Protocol
 
 from arena.errors import ArenaError
-from arena.queue import lines
-from arena.queue.entries import LogEntry, LoggedResult
+from arena.queue import log_json
 from arena.queue.ladder import Ladder
+from arena.queue.log_entries import LogEntry, LoggedResult
 
 KEEP: Final = 200_000
 """Entries of a ladder's log that stay in Redis."""
@@ -20,10 +20,10 @@ _BATCH: Final = 1_000
 
 
 class ResultsArchive(Protocol):
-    """Where old log entries go; `arena.archive.archive.Archive` is one."""
+    """Stores old log entries; `arena.archive.archive.Archive` is one."""
 
     def put_results(self, ruleset: str, *, first: int, last: int, lines: bytes) -> None:
-        """Store the entries ``first``..``last``; the same ones again replace the same object."""
+        """Store the entries ``first``..``last``; idempotent."""
 
     def results_segments(self, ruleset: str) -> list[tuple[int, int]]:
         """Return first and last sequence of every stored object, in order."""
@@ -52,7 +52,7 @@ async def archive_old(
             ladder.ruleset,
             first=ends.archived + 1,
             last=last,
-            lines=lines.write(entries),
+            lines=log_json.encode(entries),
         )
         for start in range(0, segment, _BATCH):
             batch = entries[start : start + _BATCH]
@@ -94,29 +94,31 @@ async def whole_log(
 async def _archived(
     ladder: Ladder, archive: ResultsArchive | None, sequence: int
 ) -> list[LogEntry]:
-    """Return the entries from ``sequence`` to the end of the archived segment that holds it."""
+    """Return the entries from ``sequence`` to the end of its archived segment."""
     segments = [] if archive is None else archive.results_segments(ladder.ruleset)
     for first, last in segments:
         if archive is not None and first <= sequence <= last:
             text = await asyncio.to_thread(
                 archive.get_results, ladder.ruleset, first=first, last=last
             )
-            return [entry for entry in lines.read(text) if entry.sequence >= sequence]
+            return [entry for entry in log_json.decode(text) if entry.sequence >= sequence]
     raise ArenaError(
         f"entry {sequence} of {ladder.ruleset}'s log is neither in Redis nor in the archive"
     )
 
 
 def archived_result(archive: ResultsArchive, ruleset: str, match_id: str) -> LoggedResult | None:
-    """Return the result of a match whose entry has left Redis; None when there is none.
+    """Return the result of a match from the archive; None when there is none.
 
-    Blocks, and looks through the whole archived log of the ladder when the match is unknown.
+    Blocks, and scans the whole archived log of the ladder when the match is unknown.
     """
     mark = f'"match":"{match_id}"'.encode()
     for first, last in reversed(archive.results_segments(ruleset)):
         text = archive.get_results(ruleset, first=first, last=last)
         # Only the lines that name it are worth parsing.
-        for entry in lines.read(b"\n".join(each for each in text.splitlines() if mark in each)):
+        for entry in log_json.decode(
+            b"\n".join(each for each in text.splitlines() if mark in each)
+        ):
             if isinstance(entry, LoggedResult) and entry.match_id == match_id:
                 return entry
     return None

@@ -1,8 +1,7 @@
-"""The batch column of a ladder: strengths with error bars beside Elo, kept up with the log.
+"""Fits strengths with error bars to a ladder's log, and publishes them beside Elo.
 
-What was logged is summed up once. The sums and the column stand beside the ladder in Redis, so that
-a scheduler which follows another goes on where that one was, and whoever shows a ladder reads the
-column instead of the log.
+The log is summed up once. The sums and the strengths are kept in Redis, so that a new scheduler
+continues from there, and pages read them instead of the log.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final
 
 from arena.db.keys import ladder_key
-from arena.queue.entries import Annulled, LoggedResult
+from arena.queue.log_entries import Annulled, LoggedResult
 from arena.queue.retention import whole_log
 from arena.ratings.half_points import board_scores
 from arena.ratings.set_sums import SetSums
@@ -40,12 +39,11 @@ _HALF_WIDTH: Final = NormalDist().inv_cdf(0.975)
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """What the results say of a bot, all its versions together.
+    """The strength of a bot, all its versions together.
 
     Attributes:
         elo: its lead over the average bot.
         error: half of the 95 % interval, in Elo; None where ``note`` says why.
-        note: in words, why there is no error bar.
     """
 
     elo: float
@@ -60,10 +58,10 @@ class Strength:
 
 @dataclass(frozen=True, slots=True)
 class LadderStrength:
-    """A bot's line of the batch column.
+    """A bot's entry in the published strengths.
 
     Attributes:
-        strength: what all rated results say; None on a ladder too large for a fit.
+        strength: of all rated results; None on a ladder too large for a fit.
         matches: rated ones that were not annulled.
         timeouts: games of them that it lost on time.
     """
@@ -74,13 +72,7 @@ class LadderStrength:
 
 
 class LadderStrengths:
-    """Follows a ladder's log, and fits the strengths of its bots.
-
-    Args:
-        redis: a client made by `arena.db.connection.connect`.
-        ladder: whose log is followed.
-        archive: where its older part is; None when nothing was ever archived.
-    """
+    """Follows a ladder's log, and fits the strengths of its bots."""
 
     def __init__(
         self, redis: Redis, ladder: Ladder, *, archive: ResultsArchive | None = None
@@ -95,11 +87,7 @@ class LadderStrengths:
         self._is_loaded = False
 
     async def update(self) -> bool:
-        """Take note of what was logged since; return whether that was anything.
-
-        Raises:
-            ArenaError: a part of the log that is needed is in neither Redis nor the archive.
-        """
+        """Add what was logged since; return whether there was anything."""
         if not self._is_loaded:
             await self._load()
             self._is_loaded = True
@@ -108,7 +96,7 @@ class LadderStrengths:
             if isinstance(entry, LoggedResult):
                 self._count(entry)
             elif isinstance(entry, Annulled):
-                await self._take_away(entry)
+                await self._subtract(entry)
             self.sequence = entry.sequence
         return self.sequence != before
 
@@ -124,7 +112,7 @@ class LadderStrengths:
             for scores in board_scores(result):
                 self._sums.add(result.bots, scores, times=times)
 
-    async def _take_away(self, annulment: Annulled) -> None:
+    async def _subtract(self, annulment: Annulled) -> None:
         log = whole_log(self._ladder, self._archive, after=annulment.target - 1)
         async for entry in log:
             if isinstance(entry, LoggedResult):
@@ -132,7 +120,7 @@ class LadderStrengths:
             break
 
     def column(self) -> dict[str, LadderStrength]:
-        """Fit, and return every bot's line; takes time that grows with the cube of their number."""
+        """Fit every bot's strength; takes time that grows with the cube of their number."""
         bots = sorted(self._matches)
         strengths: dict[str, Strength] = {}
         if 0 < len(bots) <= MOST_BOTS:
@@ -146,15 +134,13 @@ class LadderStrengths:
             for bot in bots
         }
 
-    # Beside the ladder.
-
     async def publish(self, column: dict[str, LadderStrength]) -> None:
-        """Put the column, and the sums that it was made of, beside the ladder."""
+        """Store the strengths, and the sums that they were fitted to, in Redis."""
         pipe = self._redis.pipeline(transaction=True)
         key = ladder_key(self._ladder.ruleset, "strengths")
         pipe.delete(key)
         if column:
-            pipe.hset(key, mapping={bot: _line(each) for bot, each in column.items()})
+            pipe.hset(key, mapping={bot: _encode(each) for bot, each in column.items()})
         if len(self._sums) <= MOST_TABLES:
             document = {
                 "sequence": self.sequence,
@@ -180,20 +166,20 @@ class LadderStrengths:
 
 
 async def published(redis: Redis, ruleset: str, bots: Sequence[str]) -> dict[str, LadderStrength]:
-    """Return the lines of bots as they were last published; bots without one are left out."""
+    """Return the published strengths of those bots that have one."""
     if not bots:
         return {}
-    lines: Any = await redis.hmget(ladder_key(ruleset, "strengths"), list(bots))
-    pairs = zip(bots, lines, strict=True)
-    return {bot: _read(line) for bot, line in pairs if line is not None}
+    rows: Any = await redis.hmget(ladder_key(ruleset, "strengths"), list(bots))
+    pairs = zip(bots, rows, strict=True)
+    return {bot: _decode(row) for bot, row in pairs if row is not None}
 
 
-def _line(each: LadderStrength) -> str:
+def _encode(each: LadderStrength) -> str:
     strength = each.strength
     known = None if strength is None else [strength.elo, strength.error, strength.note]
     return json.dumps([known, each.matches, each.timeouts], separators=(",", ":"))
 
 
-def _read(line: bytes) -> LadderStrength:
-    known, matches, timeouts = json.loads(line)
+def _decode(row: bytes) -> LadderStrength:
+    known, matches, timeouts = json.loads(row)
     return LadderStrength(None if known is None else Strength(*known), matches, timeouts)

@@ -49,7 +49,7 @@ _CHUNK: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class ScoredSet:
-    """What one set says about its entrants.
+    """The mean scores of one set.
 
     Attributes:
         cluster: sets with equal clusters are not independent: the board, or the set itself.
@@ -110,11 +110,6 @@ class Fit:
     notes: tuple[str, ...]
     groups: tuple[int, ...]
 
-    @property
-    def separated(self) -> bool:
-        """Whether some entrants never gave the rest a point, or never met them."""
-        return len(set(self.groups)) > 1
-
     def difference(self, i: int, j: int) -> Difference:
         """Return the lead of i over j; without an error where the results give none."""
         weights = np.zeros(len(self.elo))
@@ -138,8 +133,7 @@ class Fit:
     def error(self, i: int) -> float | None:
         """Return half of the 95 % interval of i against the average entrant, in Elo.
 
-        The average is over the largest group, which is everyone unless ``separated``; None where
-        ``notes`` says why.
+        The average is over the largest group, usually everyone; None where ``notes`` says why.
         """
         if self.notes[i]:
             return None

@@ -1,8 +1,7 @@
-"""The ladder's rating: Elo, online, in exact integers.
+"""Computes the ladder's rating: Elo, online, in exact integers.
 
 Every quantity is an integer: ratings in micro-Elo (millionths of an Elo point), scores in
-millionths of a game. There is no floating point at all, so that a script elsewhere (the commit
-transition in Lua) can repeat the arithmetic bit for bit.
+millionths of a game, so that the commit script in Lua can repeat the arithmetic bit for bit.
 
 Source: A. Elo, "The Rating of Chessplayers, Past and Present" (1978), the logistic form; games of
 more than two entrants are scored pair by pair and share one K over the n - 1 opponents.
@@ -80,12 +79,11 @@ def k_factor(entrants: int, rated_matches: int) -> int:
     return table[min(entrants, 4)]
 
 
-def scores_from_places(places: Sequence[Sequence[int]] | Sequence[int]) -> list[list[int]]:
+def scores_from_places(games: Sequence[Sequence[int]]) -> list[list[int]]:
     """Return the matrix of scores of a match, in millionths, from the places in its games.
 
     Args:
-        places: the games of the match, each the places by entrant (1 is best, equal places tie); a
-            match of one game may be given as its places alone, ``[1, 2, 3]``.
+        games: of the match, each the places by entrant (1 is best, equal places tie).
 
     Returns:
         ``S`` with ``S[i][j]`` the mean over the games of 1,000,000, 500,000 or 0 for a better,
@@ -95,25 +93,15 @@ def scores_from_places(places: Sequence[Sequence[int]] | Sequence[int]) -> list[
     Raises:
         InputError: no game, games of different numbers of entrants, or fewer than two entrants.
     """
-    games = _as_games(places)
-    entrants = len(games[0])
+    entrants = len(games[0]) if games else 0
+    if entrants < 2 or any(len(game) != entrants for game in games):
+        raise InputError("every game needs a place for each of the same two entrants or more")
     scores = [[0] * entrants for _ in range(entrants)]
     for i, j in combinations(range(entrants), 2):
         total = sum(_pair_score(game[i], game[j]) for game in games)
         scores[i][j] = round(Fraction(total, len(games)))
         scores[j][i] = MICRO - scores[i][j]
     return scores
-
-
-def _as_games(places: Sequence[Sequence[int]] | Sequence[int]) -> list[Sequence[int]]:
-    nested = [game for game in places if not isinstance(game, int)]
-    flat = [place for place in places if isinstance(place, int)]
-    if nested and flat:
-        raise InputError("give places either for one game, [1, 2], or by game, [[1, 2], [2, 1]]")
-    games = nested or [flat]
-    if len(games[0]) < 2 or any(len(game) != len(games[0]) for game in games):
-        raise InputError("every game needs a place for each of the same two entrants or more")
-    return games
 
 
 def _pair_score(place: int, other: int) -> int:
@@ -125,11 +113,9 @@ def _pair_score(place: int, other: int) -> int:
 def update(
     ratings: Sequence[int], scores: Sequence[Sequence[int]], *, k: Sequence[int]
 ) -> list[int]:
-    """Return the new ratings after a match, in micro-Elo.
+    """Return the new ratings after a match, in micro-Elo, none below ``FLOOR``.
 
-    The result holds whole ratings, not changes, and is never below ``FLOOR``; ``bank_change`` gives
-    what the bank takes, so that the sum of ratings and bank stays what it was whatever K and the
-    floor do.
+    ``bank_change`` gives what the bank takes, so that the sum of ratings and bank is constant.
 
     Args:
         ratings: the ratings before the match by entrant, in micro-Elo.

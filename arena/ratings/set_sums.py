@@ -1,10 +1,10 @@
-"""Sums over sets from which strengths follow as from the sets themselves.
+"""Sums sets up, so that strengths can be fitted without keeping the sets.
 
 For each table of entrants that ever met: how many sets, the sum of their scores by pair, and the
 sum of the products of any two pairs' scores. The likelihood needs the first two; the sandwich's
 middle, ``sum u u^T``, follows from all three for whatever strengths the fit finds, as a residual is
-a score minus a chance that is the same for all of a table's sets. Sums can be taken away again, so
-that a result which is annulled costs no second look at the others.
+a score minus a chance that is the same for all of a table's sets. Sums can be subtracted again, so
+that annulling a result needs no other one.
 
 Every set is a cluster of its own, as on a ladder, where each match has its own boards.
 """
@@ -53,12 +53,9 @@ class SetSums:
         return sorted({name for table in self._tables for name in table})
 
     def add(self, entrants: Sequence[str], scores: Sequence[float], *, times: int = 1) -> None:
-        """Add a set, or with ``times`` -1 take one away.
+        """Add a set, or with ``times`` -1 subtract one.
 
-        Args:
-            entrants: different names.
-            scores: 0 to 1, of the pairs i < j of the entrants in lexicographic order.
-            times: 1 or -1.
+        ``scores`` are 0 to 1, of the pairs i < j of the different entrants in lexicographic order.
 
         Raises:
             InputError: an entrant twice, or scores that do not fit.
@@ -86,13 +83,9 @@ class SetSums:
             del self._tables[names]
 
     def fit(self, names: Sequence[str], *, ridge: float = bt.VIRTUAL_DRAW) -> bt.Fit:
-        """Fit the strengths of entrants; equal to `bradley_terry.fit` of all the sets.
+        """Fit strengths in the order of ``names``; equal to `bradley_terry.fit` of all the sets.
 
         Sets with an entrant who is not named are left out.
-
-        Args:
-            names: the entrants, in the order of the fit.
-            ridge: above 0, see `bradley_terry.fit`.
         """
         numbers = {name: number for number, name in enumerate(names)}
         tables = [
@@ -121,13 +114,13 @@ class SetSums:
         )
 
     def document(self) -> Iterator[tuple[str, int, list[float], list[list[float]]]]:
-        """Return the sums as JSON can hold them, a row a table, its names joined by spaces."""
+        """Yield the sums as JSON values, a row for each table, names joined by spaces."""
         for names, table in self._tables.items():
             yield " ".join(names), table.sets, table.scores.tolist(), table.products.tolist()
 
     @classmethod
     def of(cls, document: Sequence[Any]) -> SetSums:
-        """Return the sums that `document` gave."""
+        """Parse what `document` gave."""
         sums = cls()
         for names, sets, scores, products in document:
             sums._tables[tuple(names.split(" "))] = _MatchSums(

@@ -1,4 +1,4 @@
-"""Two bots compared: Elo, likelihood of superiority, sequential test.
+"""Compares two bots: Elo, likelihood of superiority, sequential test.
 
 The unit of observation is the pair: one board played twice with the seats swapped, its mean score x
 one of 0, 1/4, 1/2, 3/4, 1 (five counts, a pentanomial). Single games (three counts, a trinomial)
@@ -57,9 +57,6 @@ class PairCounts:
     """Six counts of pairs, named by the two games' results for the first bot, in any order.
 
     A win and a loss (``wl``) and two draws (``dd``) are the same score, 1/2.
-
-    Raises:
-        InputError: a negative count.
     """
 
     ll: int = 0
@@ -76,11 +73,7 @@ class PairCounts:
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[float, float]]) -> Self:
-        """Count pairs given by the first bot's scores in the two games, each 0, 1/2 or 1.
-
-        Raises:
-            InputError: any other score.
-        """
+        """Count pairs given by the first bot's scores in the two games, each 0, 1/2 or 1."""
         counts = dict.fromkeys(("ll", "ld", "wl", "dd", "wd", "ww"), 0)
         for pair in pairs:
             name = _PAIR_NAMES.get((max(pair), min(pair)))
@@ -112,11 +105,7 @@ _PAIR_NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class GameCounts:
-    """Wins, losses and draws of the first bot in single games.
-
-    Raises:
-        InputError: a negative count.
-    """
+    """Wins, losses and draws of the first bot in single games."""
 
     wins: int = 0
     losses: int = 0
@@ -143,11 +132,7 @@ class SetCounts:
         self._counts = [0] * (2 * games_each + 1)
 
     def add(self, half_points: int) -> None:
-        """Count a set: 2 half points for a game won, 1 for a draw.
-
-        Raises:
-            InputError: more half points than the set's games give, or fewer than none.
-        """
+        """Count a set: 2 half points for a game won, 1 for a draw."""
         if not 0 <= half_points < len(self._counts):
             raise InputError(f"a set gives 0 to {len(self._counts) - 1} half points")
         self._counts[half_points] += 1
@@ -165,7 +150,7 @@ def _check_counts(counts: PairCounts | GameCounts) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What counts say about two bots.
+    """The estimated lead of the first of two bots.
 
     Attributes:
         observations: pairs, or single games.
@@ -181,11 +166,11 @@ class Estimate:
     observations: int
     mean: float
     elo: float
-    elo_error: float | None
-    nelo: float | None
-    nelo_error: float | None
-    los: float | None
-    note: str
+    note: str = ""
+    elo_error: float | None = None
+    nelo: float | None = None
+    nelo_error: float | None = None
+    los: float | None = None
 
 
 def elo_from_score(score: float) -> float:
@@ -201,11 +186,7 @@ def score_from_elo(elo: float) -> float:
 
 
 def estimate(counts: Counts) -> Estimate:
-    """Return Elo, normalised Elo and likelihood of superiority with 95 % errors.
-
-    Raises:
-        InputError: nothing was counted.
-    """
+    """Return Elo, normalised Elo and likelihood of superiority with 95 % errors."""
     cells = counts.cells()
     total = sum(count for _, count in cells)
     if total == 0:
@@ -213,7 +194,8 @@ def estimate(counts: Counts) -> Estimate:
     mean = sum(score * count for score, count in cells) / total
     variance = sum(count * (score - mean) ** 2 for score, count in cells) / total
     if max(count for _, count in cells) == total:
-        return _estimate_without_spread(total, mean)
+        note = "every result was the same, so there is no spread to estimate an error from"
+        return Estimate(total, mean, elo_from_score(mean), note)
     error = math.sqrt(variance / total)
     width = elo_from_score(mean + Z95 * error) - elo_from_score(mean - Z95 * error)
     deviation = math.sqrt(variance * counts.games_each)
@@ -226,19 +208,6 @@ def estimate(counts: Counts) -> Estimate:
         nelo_error=Z95 * error / deviation * NELO_SCALE,
         los=NormalDist().cdf((mean - 0.5) / error),
         note="" if math.isfinite(width) else "too few results: the interval has no end",
-    )
-
-
-def _estimate_without_spread(total: int, mean: float) -> Estimate:
-    return Estimate(
-        observations=total,
-        mean=mean,
-        elo=elo_from_score(mean),
-        elo_error=None,
-        nelo=None,
-        nelo_error=None,
-        los=None,
-        note="every result was the same, so there is no spread to estimate an error from",
     )
 
 
@@ -294,22 +263,17 @@ def bounds(*, alpha: float = 0.05, beta: float = 0.05) -> tuple[float, float]:
 
 
 class SprtVerdict(StrEnum):
-    """What a sequential test says so far."""
+    """The result of a sequential test so far."""
 
     ELO0 = "elo0"
     """Stop: the lead is not ``elo1``."""
     ELO1 = "elo1"
     """Stop: the lead is at least ``elo1``, as far as the test can tell."""
     CONTINUE = "continue"
-    """Undecided: play on."""
 
 
 def verdict(ratio: float, *, alpha: float = 0.05, beta: float = 0.05) -> SprtVerdict:
-    """Return what a log-likelihood ratio decides.
-
-    Raises:
-        InputError: as ``bounds``.
-    """
+    """Return the decision of a log-likelihood ratio; raises as ``bounds``."""
     lower, upper = bounds(alpha=alpha, beta=beta)
     if ratio >= upper:
         return SprtVerdict.ELO1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from arena.bots.registry import BotState
 from arena.db.keys import arena_key
-from arena.queue.entries import Annulled, Entered, LogEntry, LoggedResult
+from arena.queue.log_entries import Annulled, Entered, LogEntry, LoggedResult
 from arena.ratings.elo import START
 from arena.scheduler.candidates import Candidate
 from arena.scheduler.pairing import Pool

@@ -22,7 +22,7 @@ from arena.backoff import Backoff
 from arena.competitions.runner import CompetitionRunner
 from arena.competitions.store import StaleEpochError
 from arena.db.keys import arena_key
-from arena.db.presence import Announcement, Workers, announced
+from arena.db.presence import Announcement, Presence, announced
 from arena.db.retry import UNREACHABLE
 from arena.errors import ArenaError
 from arena.metrics import QUEUE_STATES, Metrics
@@ -115,7 +115,7 @@ class Scheduler:
     ) -> None:
         self._arena = arena
         self._queues = arena.queues
-        self._workers = Workers(arena.redis)
+        self._workers = Presence(arena.redis)
         self._leadership = Leadership(arena.redis, secrets.token_hex(16))
         self._roster = Roster(arena)
         self._competitions = CompetitionRunner(arena, cap=lambda ruleset: options.plan(ruleset).cap)

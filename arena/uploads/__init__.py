@@ -1,10 +1,10 @@
-"""Bot folders on their way to the arena: packed by their author, unpacked without trust.
+"""Packs bot folders for upload, and unpacks untrusted archives.
 
-`pack_folder` makes what `unpack_archive` takes; both judge names by the same rules. Neither needs
+`pack_folder` makes what `unpack_archive` takes; both check names by the same rules. Neither needs
 more than the standard library.
 """
 
-from arena.uploads.limits import UploadRefusedError
+from arena.uploads.archive_limits import UploadRefusedError
 from arena.uploads.pack import LEFT_OUT, pack_folder
 from arena.uploads.unpack import unpack_archive
 

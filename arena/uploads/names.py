@@ -1,14 +1,13 @@
-"""Which names an archive's entries may have.
+"""Validates the names of an archive's entries.
 
 A name must mean the same file on every system, and nothing outside of the bot's folder.
 """
 
 import re
 import unicodedata
-from enum import Enum
 from typing import Final
 
-from arena.uploads.limits import DEPTH, ENTRIES, PATH_CHARACTERS, SEGMENT_CHARACTERS, refuse
+from arena.uploads.archive_limits import DEPTH, ENTRIES, PATH_CHARACTERS, SEGMENT_CHARACTERS, refuse
 
 _DEVICE: Final = re.compile(
     r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])( *\..*)? *", re.IGNORECASE
@@ -16,17 +15,10 @@ _DEVICE: Final = re.compile(
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 
 
-class Kind(Enum):
-    """What an entry is."""
-
-    FILE = "file"
-    FOLDER = "folder"
-
-
 def segments_of(name: str) -> tuple[str, ...]:
     """Return the parts of an entry's path; () for the bot's folder itself.
 
-    A leading ``./`` and the ``/`` behind a folder's name are taken off.
+    A leading ``./`` and the ``/`` behind a folder's name are stripped.
 
     Raises:
         UploadRefusedError: the name is not possible.
@@ -71,48 +63,48 @@ def _judge_segment(name: str, segment: str) -> None:
 
 
 class Names:
-    """The names of one archive, no two of which may be the same on any system."""
+    """The names of one archive, unique on case-insensitive and normalizing systems, too."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, ...], tuple[tuple[str, ...], Kind]] = {}
+        self._known: dict[tuple[str, ...], tuple[tuple[str, ...], bool]] = {}
 
-    def add(self, segments: tuple[str, ...], kind: Kind) -> list[tuple[str, ...]]:
-        """Note an entry and the folders above it; return the folders that are new, outermost first.
+    def add(self, segments: tuple[str, ...], *, is_folder: bool) -> list[tuple[str, ...]]:
+        """Add an entry and its parent folders; return the folders that are new, outermost first.
 
         Raises:
             UploadRefusedError: a name that is taken, differs from another in letter case or form
                 alone, or is a file's and a folder's at once; or too many entries.
         """
         above = (segments[:length] for length in range(1, len(segments)))
-        fresh = [folder for folder in above if self._note(folder, Kind.FOLDER)]
-        if self._note(segments, kind):
-            if kind is Kind.FOLDER:
+        fresh = [folder for folder in above if self._note(folder, is_folder=True)]
+        if self._note(segments, is_folder=is_folder):
+            if is_folder:
                 fresh.append(segments)
-        elif kind is Kind.FILE:
+        elif not is_folder:
             raise refuse("/".join(segments), "is there twice")
         if len(self._known) > ENTRIES:
             raise refuse("/".join(segments), f"is one too many: {ENTRIES} files and folders is all")
         return fresh
 
-    def _note(self, segments: tuple[str, ...], kind: Kind) -> bool:
+    def _note(self, segments: tuple[str, ...], *, is_folder: bool) -> bool:
         """Return whether a name is new."""
         folded = tuple(_folded(segment) for segment in segments)
         known = self._known.get(folded)
         if known is None:
-            self._known[folded] = (segments, kind)
+            self._known[folded] = (segments, is_folder)
             return True
         if known[0] != segments:
             raise refuse(
                 "/".join(segments),
                 f"and {'/'.join(known[0])!r} are the same name on some systems; rename one",
             )
-        if known[1] is not kind:
+        if known[1] is not is_folder:
             raise refuse("/".join(segments), "is a file and a folder at once")
         return False
 
 
 def _folded(segment: str) -> str:
-    """Return what two names share that some file system takes for the same."""
+    """Return a form that is equal for names that some file system cannot tell apart."""
     plain = unicodedata.normalize("NFKC", segment).casefold()
     # Folding can leave a form that is not normal, and Windows drops what stands last.
     return unicodedata.normalize("NFKC", plain).rstrip(". ")

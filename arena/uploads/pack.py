@@ -1,4 +1,4 @@
-"""Packs a bot's folder for its submission."""
+"""Packs a bot's folder for its upload."""
 
 import gzip
 import io
@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Final
 
 from arena.errors import InputError
-from arena.uploads.limits import (
+from arena.uploads.archive_limits import (
     ARCHIVE_BYTES,
     FILE_BYTES,
     TOTAL_BYTES,
     UploadRefusedError,
     refuse,
 )
-from arena.uploads.names import Kind, Names, segments_of
+from arena.uploads.names import Names, segments_of
 
 LEFT_OUT: Final = (
     ".git",
@@ -90,7 +90,7 @@ def _patterns(file: Path) -> list[str]:
 def _walk(
     root: Path, below: str, patterns: tuple[str, ...]
 ) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield paths relative to the root, folders before what they hold, in a fixed order."""
+    """Yield paths relative to the root, parents first, in a fixed order."""
     with os.scandir(root / below) as found:
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
@@ -113,11 +113,11 @@ def _add(
 ) -> None:
     entry = tarfile.TarInfo(path)
     if stat.S_ISDIR(facts.st_mode):
-        names.add(segments_of(path), Kind.FOLDER)
+        names.add(segments_of(path), is_folder=True)
         entry.type, entry.mode = tarfile.DIRTYPE, 0o755
         tar.addfile(entry)
     elif stat.S_ISREG(facts.st_mode):
-        names.add(segments_of(path), Kind.FILE)
+        names.add(segments_of(path), is_folder=False)
         if facts.st_size > FILE_BYTES:
             raise refuse(path, f"is larger than {FILE_BYTES >> 20} MiB")
         entry.size = facts.st_size

@@ -1,4 +1,4 @@
-"""Writes files below one folder, where nothing can lead out of it."""
+"""Writes files below one folder, safe against path traversal."""
 
 import os
 import shutil
@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self
 
-from arena.uploads.limits import FILE_BYTES, UploadRefusedError, refuse
-from arena.uploads.names import Kind, Names, segments_of
+from arena.uploads.archive_limits import FILE_BYTES, UploadRefusedError, refuse
+from arena.uploads.names import Names, segments_of
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -17,7 +17,7 @@ _FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEX
 class Tree:
     """A new folder that is filled entry by entry.
 
-    Every path is walked from the folder's own descriptor, one name at a time and through no link,
+    Every path is walked from the folder's own descriptor, one name at a time and following no link,
     and everything is created, never opened.
     """
 
@@ -29,10 +29,10 @@ class Tree:
     @classmethod
     @contextmanager
     def create(cls, folder: Path) -> Iterator[Self]:
-        """Make the folder, whose parent must be there; after any exception it is gone again.
+        """Make the folder, whose parent must exist; after any exception it is removed.
 
         Raises:
-            FileExistsError: it is there already, and stays as it is.
+            FileExistsError: it exists, and stays as it is.
         """
         folder.mkdir(mode=0o755)
         try:
@@ -47,20 +47,16 @@ class Tree:
             raise
 
     def add_folder(self, name: str) -> None:
-        """Make a folder; it may be there from another entry's path."""
+        """Make a folder, unless another entry's path made it."""
         if segments := segments_of(name):
-            self._make(self._names.add(segments, Kind.FOLDER))
+            self._make(self._names.add(segments, is_folder=True))
 
     def add_file(self, name: str, chunks: Iterable[bytes], *, executable: bool) -> None:
-        """Write a file, and the folders above it.
-
-        Raises:
-            UploadRefusedError: its name is not possible, or there is too much in it.
-        """
+        """Write a file and its parent folders, or raise `UploadRefusedError`."""
         segments = segments_of(name)
         if not segments:
             raise refuse(name, "is the bot's folder, and cannot be a file")
-        self._make(self._names.add(segments, Kind.FILE))
+        self._make(self._names.add(segments, is_folder=False))
         with self._parent(segments) as parent:
             file = os.open(segments[-1], _FILE, 0o600, dir_fd=parent)
             with os.fdopen(file, "wb") as out:
@@ -74,11 +70,7 @@ class Tree:
         self._files += 1
 
     def finish(self) -> None:
-        """Judge the whole.
-
-        Raises:
-            UploadRefusedError: it holds no file.
-        """
+        """Check the whole: raise `UploadRefusedError` if it holds no file."""
         if not self._files:
             raise UploadRefusedError("the archive holds no file; pack the folder with bot.toml")
 

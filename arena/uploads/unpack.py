@@ -1,7 +1,8 @@
-"""Unpacks an archive that somebody sent: zip or tar.gz, regular files and folders only.
+"""Unpacks untrusted archives: zip or tar.gz, regular files and folders only.
 
-The standard library's own extraction is not enough: it rewrites absolute paths instead of refusing
-them, takes links and names that clash, and bounds neither sizes nor counts.
+Zip uploads are kept, beside the tar.gz of `pack_folder`. The standard library's own extraction is
+not enough: it rewrites absolute paths instead of refusing them, takes links and names that clash,
+and bounds neither sizes nor counts.
 """
 
 import gzip
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, BinaryIO, Final, Self
 
-from arena.uploads.limits import (
+from arena.uploads.archive_limits import (
     ARCHIVE_BYTES,
     ENTRIES,
     RATIO,
@@ -59,8 +60,8 @@ def unpack_archive(archive: BinaryIO, folder: Path) -> None:
     Files get the mode 644, or 755 when their owner may execute them; folders 755.
 
     Args:
-        archive: a file that can be sought.
-        folder: is made here, and is gone again after every exception; its parent must be there.
+        archive: a seekable file.
+        folder: is made here, and removed after every exception; its parent must exist.
 
     Raises:
         UploadRefusedError: one sentence that names the entry and the rule.
@@ -91,7 +92,7 @@ def unpack_archive(archive: BinaryIO, folder: Path) -> None:
 
 
 class _MeteredStream(io.RawIOBase):
-    """Counts what is read from a decompressed stream."""
+    """Counts the bytes read from a decompressed stream."""
 
     def __init__(self, stream: gzip.GzipFile, meter: Meter) -> None:
         self._stream = stream
@@ -104,7 +105,7 @@ class _MeteredStream(io.RawIOBase):
 
 
 def _bounded_headers() -> type[tarfile.TarInfo]:
-    """Return a class of headers that bounds what tarfile reads into memory before it asks us."""
+    """Return a header class that bounds what tarfile reads into memory."""
     count = 0
 
     class _Header(tarfile.TarInfo):
@@ -169,7 +170,7 @@ def _unpack_zip(archive: BinaryIO, tree: Tree, size: int) -> None:
 
 
 def _judge_directory(archive: BinaryIO, size: int) -> None:
-    """Look at the directory's size before zipfile reads all of it into memory."""
+    """Check the directory's size before zipfile reads all of it into memory."""
     tail_bytes = min(size, _ZIP_END_BYTES + (1 << 16))
     archive.seek(size - tail_bytes)
     tail = archive.read(tail_bytes)

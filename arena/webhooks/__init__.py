@@ -1,1 +1,1 @@
-"""Events of owners and their delivery."""
+"""Webhooks: events of owners and their delivery."""

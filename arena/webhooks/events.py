@@ -1,4 +1,4 @@
-"""What owners are told of, by their webhooks."""
+"""Events that webhooks deliver to owners."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ MOST_EVENTS: Final = 200
 
 
 class EventKind(StrEnum):
-    """What happened."""
+    """The type of an event."""
 
     MATCH_FORFEITED = "match.forfeited"
     """A bot of the owner forfeited games of a match."""
@@ -27,11 +27,8 @@ class Event:
     """Something that happened to an owner's bots.
 
     Attributes:
-        id: the same whenever the same event is told again, at most 120 characters.
-        kind: what happened.
-        owner: whom it concerns.
+        id: the same whenever the same event is posted again, at most 120 characters.
         facts: texts and numbers by name.
-        time: when, UTC.
     """
 
     id: str
@@ -41,7 +38,7 @@ class Event:
     time: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def body(self) -> str:
-        """Return what is posted, JSON."""
+        """Return the JSON body of the POST."""
         return json.dumps(
             {
                 "id": self.id,
@@ -60,13 +57,7 @@ def forfeit_event(  # noqa: PLR0913 -- the facts of one event
 ) -> Event:
     """Return the event of a match in which a bot forfeited games.
 
-    Args:
-        match: its id.
-        ruleset: canonical text.
-        version: the bot's.
-        owner: the bot's.
-        reasons: forfeited games by reason.
-        games: of the whole match.
+    ``reasons`` counts forfeited games by reason; ``games`` are those of the whole match.
     """
     return Event(
         id=f"forfeit-{match}-{version}",

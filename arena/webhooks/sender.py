@@ -1,7 +1,7 @@
-"""Posts events to the owners' addresses, without trusting these.
+"""Posts events to the owners' webhooks, without trusting these.
 
-A name is resolved once, every address that it has is judged, and the connection goes to the very
-address that was judged. Redirects are not followed, and of an answer only its first line is read.
+A name is resolved once, every address that it has is checked, and the connection goes to the very
+address that was checked. Redirects are not followed, and only the status line of an answer is read.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ import structlog
 
 from arena.db.retry import UNREACHABLE
 from arena.errors import ArenaError
-from arena.webhooks.outbox import Delivery, Target, Webhooks, is_public, signature
+from arena.webhooks.store import Delivery, Target, Webhooks, is_public, signature
 from referee.tasks import is_set_within
 
 LIMIT: Final = timedelta(seconds=10)
@@ -35,12 +35,12 @@ _LINE: Final = 1024
 
 
 class UndeliveredError(ArenaError):
-    """An event was not taken; the message says why, for the operator."""
+    """An event was not delivered; the message says why, for the operator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryOptions:
-    """What addresses may be.
+    """Which URLs are allowed, and the time limit.
 
     Attributes:
         allows_http: without TLS.
@@ -56,12 +56,7 @@ class DeliveryOptions:
 
 
 class WebhookSender:
-    """Posts events until it is told to stop.
-
-    Args:
-        webhooks: where events and addresses are.
-        options: what addresses may be.
-    """
+    """Delivers webhook events until it is stopped."""
 
     def __init__(self, webhooks: Webhooks, options: DeliveryOptions | None = None) -> None:
         self._webhooks = webhooks
@@ -71,7 +66,7 @@ class WebhookSender:
         self._log: Any = structlog.get_logger()
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Post what is due until ``stopping`` is set; what is being posted then may finish."""
+        """Deliver due events until ``stopping`` is set, then finish those in flight."""
         while not stopping.is_set():
             try:
                 found = len(self._posting) < AT_ONCE and await self._start_one()
@@ -133,7 +128,7 @@ async def post(
 
 
 async def _resolve(parts: SplitResult, options: DeliveryOptions) -> str:
-    """Return one address of the host, all of whose addresses are fit."""
+    """Return one address of the host, all of whose addresses are allowed."""
     if parts.scheme != "https" and not (parts.scheme == "http" and options.allows_http):
         raise UndeliveredError("only https addresses are used")
     assert parts.hostname is not None
@@ -170,7 +165,7 @@ def _request(parts: SplitResult, target: Target, delivery: Delivery) -> bytes:
 async def _exchange(
     parts: SplitResult, address: str, request: bytes, *, tls: ssl.SSLContext
 ) -> int:
-    """Send a request and return the status of its answer."""
+    """Send a request and return the status of its response."""
     secure: dict[str, Any] = {}
     if parts.scheme == "https":
         secure = {"ssl": tls, "server_hostname": parts.hostname}

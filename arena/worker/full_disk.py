@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from arena.backoff import Backoff
-from arena.errors import NoRoomError
+from arena.errors import DiskFullError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,13 +49,13 @@ class FullDisk:
         """
         try:
             return await asyncio.to_thread(step)
-        except NoRoomError as error:
+        except DiskFullError as error:
             log.warning("disk full", detail=str(error))
         with self._waits():
             backoff = Backoff(_FIRST_PAUSE, PAUSE)
             while True:
                 await asyncio.sleep(backoff.pause())
-                with suppress(NoRoomError):
+                with suppress(DiskFullError):
                     stored = await asyncio.to_thread(step)
                     log.info("disk no longer full")
                     return stored

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from arena.matches.report import entrant_places, sets_of
-from arena.queue.models import Forfeits, Luck, MatchResult
+from arena.queue.models import Forfeits, LadderResult, Luck
 from arena.ratings import elo
 from arena.ratings.half_points import half_points
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from referee.games.replay import Replay, ReplayGame
 
 
-def match_result(replay: Replay, *, digest: bytes, seconds: float) -> MatchResult:
+def match_result(replay: Replay, *, digest: bytes, seconds: float) -> LadderResult:
     """Return what a worker commits.
 
     Forfeited games count by their places in scores and sets, and are left out of points.
@@ -28,7 +28,7 @@ def match_result(replay: Replay, *, digest: bytes, seconds: float) -> MatchResul
     """
     entrants = len(replay.entrants)
     scores = elo.scores_from_places([entrant_places(game, entrants) for game in replay.games])
-    return MatchResult(
+    return LadderResult(
         scores=tuple(map(tuple, scores)),
         digest=digest,
         terminations=Counter(game.termination for game in replay.games),

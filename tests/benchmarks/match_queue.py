@@ -19,7 +19,7 @@ from redis.asyncio import Redis
 from arena.db.connection import connect
 from arena.queue.ladder import Ladder
 from arena.queue.match_queue import MatchQueue
-from arena.queue.models import Lease, MatchResult, MatchSpec
+from arena.queue.models import LadderResult, Lease, MatchSpec
 from referee.outcome import Termination
 from tests.redis_server import BINARIES, RedisServer
 
@@ -43,12 +43,12 @@ def _spec(number: int, entrants: int) -> MatchSpec:
     )
 
 
-def _result(number: int, entrants: int) -> MatchResult:
+def _result(number: int, entrants: int) -> LadderResult:
     scores = [[0] * entrants for _ in range(entrants)]
     for i, j in combinations(range(entrants), 2):
         scores[i][j] = (number * 62_500) % 1_000_001 if entrants == 2 else number % 9 * 125_000
         scores[j][i] = 1_000_000 - scores[i][j]
-    return MatchResult(
+    return LadderResult(
         scores=tuple(map(tuple, scores)),
         digest=hashlib.sha256(str(number).encode()).digest(),
         terminations={Termination.FINISHED: 16 if entrants == 2 else 4},

@@ -14,7 +14,7 @@ end
 local id = redis.call('HGET', keys.digests, name .. ' ' .. digest)
 local answer = id and 'known' or 'added'
 if id then
-  -- Whoever adds a folder here vouches for it, whatever became of it before.
+  -- A folder that is added untried is trusted, even if it was rejected before.
   local known = cjson.decode(redis.call('HGET', keys.versions, id))
   if known.state == 'rejected' then
     -- What its build made is gone.

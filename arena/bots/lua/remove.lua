@@ -1,4 +1,4 @@
--- Gives up a version whose folder makes room; one that plays, or is being tried, stays.
+-- Rejects a version for the quota of its owner; an active one, or one being tried, stays.
 -- KEYS: bots versions
 -- ARGV: id reason
 -- Returns: removed | kept

@@ -1,4 +1,4 @@
--- Registers a version that has to be tried before it may play, and puts it in line.
+-- Registers a version that has to be tried before it may play, and queues its trial.
 -- USES: clock owning
 -- KEYS: bots versions digests trials steps
 -- ARGV: name owner digest house:flag version now

@@ -4,11 +4,11 @@
 -- ARGV: flow
 -- Returns: how many matches were cancelled
 local cancelled = 0
-local lines = redis.call('HGETALL', keys.state)
-for at = 1, #lines, 2 do
-  local state = parse_state(lines[at + 1])
+local states = redis.call('HGETALL', keys.state)
+for at = 1, #states, 2 do
+  local state = parse_state(states[at + 1])
   if state.flow == flow and state.phase ~= 'cancelled' then
-    cancel(keys, lines[at], state)
+    cancel(keys, states[at], state)
     cancelled = cancelled + 1
   end
 end

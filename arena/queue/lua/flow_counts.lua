@@ -4,8 +4,8 @@
 -- ARGV:
 -- Returns: rows {flow, weight, paused (1 or 0), waiting, leased, dead}
 local counts = {}
-for _, line in ipairs(redis.call('HVALS', keys.state)) do
-  local state = parse_state(line)
+for _, text in ipairs(redis.call('HVALS', keys.state)) do
+  local state = parse_state(text)
   local count = counts[state.flow] or {waiting = 0, leased = 0, dead = 0}
   counts[state.flow] = count
   if state.phase == 'leased' or state.phase == 'cancelled' then

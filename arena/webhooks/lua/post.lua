@@ -1,4 +1,4 @@
--- Puts an event into its owner's outbox.
+-- Queues an event for its owner.
 -- USES: events
 -- KEYS: webhooks events event-bodies event-counts
 -- ARGV: owner id body most:number

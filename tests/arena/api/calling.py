@@ -80,7 +80,7 @@ class Arena:
             await self.backend.redis.hset(key, version, accepted)
             bot = await self.backend.registry.activate(version)
             for ruleset in bot.rulesets:
-                await self.backend.queues.open(ruleset)
+                await self.backend.queues.open_ladder(ruleset)
                 await self.backend.queues.ladder(ruleset).enter(bot.name)
 
     async def close(self) -> None:

@@ -16,7 +16,7 @@ from arena.competitions.records import CompetitionRules
 from arena.errors import LimitError
 from arena.formats.model import Format, Options
 from arena.owners.tokens import Scope
-from arena.queue.models import Forfeits, MatchResult, MatchSpec
+from arena.queue.models import Forfeits, LadderResult, MatchSpec
 from arena.queue.retention import archive_old
 from arena.v1 import accounts_pb2, matches_pb2
 from referee.outcome import ForfeitReason, Termination
@@ -34,7 +34,7 @@ from tests.arena.api.calling import (
 )
 
 RULESET = "quasenbo"
-RESULT = MatchResult(
+RESULT = LadderResult(
     scores=((0, 750_000), (250_000, 0)),
     digest=hashlib.sha256(b"replay").digest(),
     terminations={Termination.FINISHED: 3, Termination.FORFEIT: 1},

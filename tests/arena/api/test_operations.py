@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import grpc
 
-from arena.db.presence import Announcement, Workers
+from arena.db.presence import Announcement, Presence
 from arena.owners.tokens import Scope
 from arena.queue.models import MatchSpec, RetryPolicy
 from arena.queue.retention import archive_old
@@ -93,7 +93,7 @@ async def test_all_dead_matches_are_retried_or_purged(arena: Arena) -> None:
     for number in range(3):
         await add_match(arena, f"ladder-{number:06}")
     arena.backend.queues.queue(RULESET)._policy = RetryPolicy(voids=1)
-    await arena.backend.queues.open("pese-katesh")
+    await arena.backend.queues.open_ladder("pese-katesh")
     await lose(arena)
     retry, purge = operations_pb2.RetryMatchesRequest(), operations_pb2.PurgeMatchesRequest()
     for call in (ada.RetryMatches(retry), ada.PurgeMatches(purge)):
@@ -184,6 +184,6 @@ async def test_whoever_is_alive_is_listed(arena: Arena) -> None:
     """With its kind and its slots."""
     operator = await arena.login("olga", Scope.OPERATOR)
     announcement = Announcement(name="worker:here:1", kind="worker", slots=3, metrics_port=7491)
-    await Workers(arena.backend.redis).announce(announcement)
+    await Presence(arena.backend.redis).announce(announcement)
     (worker,) = (await operator.ListWorkers(operations_pb2.ListWorkersRequest())).workers
     assert (worker.name, worker.kind, worker.slots) == ("worker:here:1", "worker", 3)

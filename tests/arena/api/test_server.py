@@ -92,7 +92,7 @@ async def test_a_long_sentence_fits_into_the_answer(arena: Arena) -> None:
 async def test_a_deadline_ends_a_call(arena: Arena) -> None:
     """A stream that would go on for an hour ends when its caller wants it to."""
     calls = await arena.login("ada")
-    await arena.backend.queues.open("quasenbo")
+    await arena.backend.queues.open_ladder("quasenbo")
     request = matches_pb2.WatchMatchesRequest(ruleset="quasenbo")
     stream = calls.WatchMatches(request, timeout=0.3)
     code, _ = await refused(anext(aiter(stream)))
@@ -119,7 +119,7 @@ async def test_open_streams_have_a_bound(arena: Arena, monkeypatch: pytest.Monke
 async def test_a_stream_has_an_end(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
     """It ends without an error when its life is over."""
     monkeypatch.setattr(watching, "LIFE", timedelta(seconds=0.1))
-    await arena.backend.queues.open("quasenbo")
+    await arena.backend.queues.open_ladder("quasenbo")
     request = matches_pb2.WatchMatchesRequest(ruleset="quasenbo")
     assert [each async for each in arena.stranger().WatchMatches(request)] == []
 

@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 
 from arena.bots.steps import VersionStep, encode_steps
 from arena.errors import LimitError
-from arena.uploads.limits import ARCHIVE_BYTES
+from arena.uploads.archive_limits import ARCHIVE_BYTES
 from arena.v1 import accounts_pb2, bots_pb2
 from arena.version_id import bot_of
 from tests.arena.api.calling import (

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from arena.check import CheckOptions, CheckReport, check_folder
+from arena.check.report import CheckReport
+from arena.check.run import CheckOptions, check_folder
 from arena.sample_bots import shipped_bot
 from referee.clock import TimeControl
 from referee.match.runner import Referee

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.check import CheckReport, StepState
+from arena.check.report import CheckReport, StepState
 from arena.errors import InputError
 from referee.sandbox.output import FREE_BYTES
 from tests.arena.check.making import HONEST, QUICK, acting, bot_folder, checked, faulty

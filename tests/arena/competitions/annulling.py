@@ -7,7 +7,7 @@ from arena.competitions.records import CompetitionRecord
 from arena.competitions.report import reports
 from arena.competitions.results import CompetitionResult
 from arena.formats.model import Format
-from arena.queue.entries import Annulled, LoggedResult
+from arena.queue.log_entries import Annulled, LoggedResult
 from arena.queue.models import Lease, MatchSpec
 from arena.queue.retention import whole_log
 from arena.version_id import bot_of

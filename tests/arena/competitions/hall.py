@@ -30,7 +30,7 @@ from arena.competitions.store import CompetitionStore
 from arena.config import Settings
 from arena.context import Arena
 from arena.formats.model import Format, Options
-from arena.queue.models import Lease, Luck, MatchResult, MatchSpec
+from arena.queue.models import LadderResult, Lease, Luck, MatchSpec
 from arena.ratings.elo import scores_from_places
 from arena.ratings.half_points import half_points
 from arena.scheduler.leadership import Leadership
@@ -97,7 +97,7 @@ class Hall:
             await self.registry.add_folder(self.bot_folder(name), owner=owner or name, house=house)
             self.strengths[name] = -60.0 * number
             for ruleset in RULESETS:
-                await self.queues.open(ruleset)
+                await self.queues.open_ladder(ruleset)
                 await self.queues.ladder(ruleset).enter(name)
 
     async def create(self, bots: Sequence[str], format: Format, **facts: Any) -> CompetitionRecord:  # noqa: A002 -- the rules' own word
@@ -164,7 +164,7 @@ class Hall:
             await self.queues.queue(ruleset).cancel_bot(bot)
 
 
-def outcome(spec: MatchSpec, strengths: dict[str, float]) -> MatchResult:
+def outcome(spec: MatchSpec, strengths: dict[str, float]) -> LadderResult:
     """Return a result that follows from seed, entrants and strengths."""
     rotations = spec.cost // spec.boards
     boards = [_places(spec, strengths, board, rotations) for board in range(spec.boards)]
@@ -175,7 +175,7 @@ def outcome(spec: MatchSpec, strengths: dict[str, float]) -> MatchResult:
     halves = [
         [sum(half_points(game[0], other) for other in game[1:]) for game in b] for b in boards
     ]
-    return MatchResult(
+    return LadderResult(
         scores=tuple(map(tuple, scores)),
         digest=hashlib.sha256(text.encode()).digest(),
         terminations=Counter({Termination.FINISHED: len(places)}),

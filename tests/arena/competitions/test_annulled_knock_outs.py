@@ -9,7 +9,7 @@ import pytest
 from arena.competitions.records import CompetitionState
 from arena.errors import PreconditionError
 from arena.formats.model import Format
-from arena.queue.models import Committed, MatchSpec, Phase
+from arena.queue.models import Committed, MatchPhase, MatchSpec
 from tests.arena.competitions.annulling import (
     EIGHT,
     annul,
@@ -56,7 +56,7 @@ async def test_a_final_that_is_being_played_on_an_annulled_result_is_dropped(hal
     lease = await taken(hall, "t-cup.r2.t1")
     assert await annul(hall, "t-cup.r1.t1")
     await hall.tick()
-    assert await queue.phase("t-cup.r2.t1") is Phase.CANCELLED
+    assert await queue.phase("t-cup.r2.t1") is MatchPhase.CANCELLED
     reply = await queue.commit(lease, outcome(lease.spec, hall.strengths))
     assert reply.answer is Committed.CANCELLED
     await hall.play()

@@ -12,7 +12,7 @@ from arena.competitions.records import CompetitionState
 from arena.competitions.report import reports
 from arena.competitions.store import StaleEpochError
 from arena.formats.model import Format
-from arena.webhooks.outbox import Webhooks
+from arena.webhooks.store import Webhooks
 from tests.arena.competitions.hall import SEED, Hall
 
 pytestmark = pytest.mark.redis

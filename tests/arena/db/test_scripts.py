@@ -33,10 +33,10 @@ def _fields(text: str) -> set[str]:
     return set(re.findall(r"\bkeys\.(\w+)", _code(text)))
 
 
-@pytest.mark.parametrize(("room", "name"), SCRIPTS)
-def test_a_script_uses_all_that_its_header_declares(room: str, name: str) -> None:
+@pytest.mark.parametrize(("package", "name"), SCRIPTS)
+def test_a_script_uses_all_that_its_header_declares(package: str, name: str) -> None:
     """Each argument, key and library stands in the body, or in a library that is put in front."""
-    script = load(room, name)
+    script = load(package, name)
     words = _words(script.body)
     assert set(script.arguments) <= words
     assert [each for each in script.uses if not _defined(each) & words] == []
@@ -46,17 +46,17 @@ def test_a_script_uses_all_that_its_header_declares(room: str, name: str) -> Non
     assert {field(key) for key in script.keys} <= _fields(script.body) | _fields(libraries)
 
 
-@pytest.mark.parametrize(("room", "name"), SCRIPTS)
-def test_a_script_takes_keys_and_arguments_by_their_names_alone(room: str, name: str) -> None:
+@pytest.mark.parametrize(("package", "name"), SCRIPTS)
+def test_a_script_takes_keys_and_arguments_by_their_names_alone(package: str, name: str) -> None:
     """Each key that the body reads is declared, and numbers of keys or arguments are not used."""
-    script = load(room, name)
+    script = load(package, name)
     assert _fields(script.body) <= {field(key) for key in script.keys}
     assert not {"KEYS", "ARGV"} & _words(script.body)
 
 
 def test_each_library_is_used() -> None:
     """No library stands there for nothing."""
-    used = {each for room, name in SCRIPTS for each in load(room, name).uses}
+    used = {each for package, name in SCRIPTS for each in load(package, name).uses}
     used |= {each for name in LIBRARIES for each in _uses(name)}
     assert used == set(LIBRARIES)
 

@@ -10,7 +10,7 @@ import pytest
 from redis.asyncio import Redis
 
 from arena.errors import InputError, LimitError, NotFoundError, UnauthenticatedError
-from arena.owners.tokens import ADMIN, MOST_TOKENS, Accounts, Scope, ensure_admin_token
+from arena.owners.tokens import ADMIN, MOST_TOKENS, Scope, TokenStore, ensure_admin_token
 from arena.v1 import accounts_pb2, ladders_pb2, matches_pb2, operations_pb2
 from tests.arena.api.calling import Arena, refused
 
@@ -220,7 +220,7 @@ async def test_what_no_token_can_be_is_refused(arena: Arena) -> None:
 
 async def test_the_admin_token_lies_in_a_private_file(redis: Redis, tmp_path: Path) -> None:
     """Made once, with every scope; made anew when the file is lost, and the lost one revoked."""
-    accounts = Accounts(redis)
+    accounts = TokenStore(redis)
     path = await ensure_admin_token(redis, tmp_path)
     assert path.stat().st_mode & 0o777 == 0o600
     secret = path.read_text().strip()

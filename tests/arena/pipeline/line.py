@@ -14,10 +14,10 @@ import pytest
 from redis.asyncio import Redis
 
 from arena.archive.archive import Archive
-from arena.bots.registry import Added, BotState, Registry, Version, VersionState
+from arena.bots.registry import AddedVersion, BotState, Registry, Version, VersionState
 from arena.bots.submissions import Submissions
 from arena.bots.trials import Trials
-from arena.check import CheckOptions
+from arena.check.run import CheckOptions
 from arena.config import Settings
 from arena.context import Arena
 from arena.pipeline.pipeline import Pipeline, PipelineOptions
@@ -25,7 +25,7 @@ from arena.pipeline.trial import TrialOptions, ValidationPlan
 from arena.queue.queues import Queues
 from arena.uploads import pack_folder
 from arena.version_id import bot_of
-from arena.webhooks.outbox import Webhooks
+from arena.webhooks.store import Webhooks
 from referee.clock import TimeControl
 from referee.sandbox.sandbox import PlainSandbox, Sandbox
 from tests.arena.check.making import HONEST, bot_folder
@@ -83,7 +83,7 @@ class Line:
             stopping.set()
             await task
 
-    async def submit(self, folder: Path, *, owner: str = "ada") -> Added:
+    async def submit(self, folder: Path, *, owner: str = "ada") -> AddedVersion:
         """Submit a folder as the author's tool does."""
         await self.registry.add_owner(owner)
         return await self.submissions.store_upload(io.BytesIO(pack_folder(folder)), owner=owner)

@@ -9,8 +9,8 @@ import pytest
 
 from arena.bots.registry import RejectionCause, VersionState
 from arena.bots.steps import VersionStep
-from arena.bots.trials import Verdict
-from arena.db.claims import Claim
+from arena.bots.trials import TrialVerdict
+from arena.db.claim_queue import Claim
 from arena.scheduler.housekeeping import sweep_bots
 from arena.uploads import pack_folder
 from arena.webhooks.events import verdict_event
@@ -32,7 +32,7 @@ async def claim(line: Line, token: str = "a" * 32, *, duration: timedelta = LONG
     return found
 
 
-async def finish(line: Line, claimed: Claim, reason: str = "") -> Verdict:
+async def finish(line: Line, claimed: Claim, reason: str = "") -> TrialVerdict:
     """End a trial."""
     event = verdict_event(version=claimed.id, owner="ada", reason=reason)
     cause = RejectionCause.BOT if reason else None
@@ -60,10 +60,10 @@ async def test_an_expired_claim_has_no_effect(line: Line) -> None:
     assert second.attempt == 2
     assert not await line.trials.note(first, duration=LONG, state=VersionState.CHECKING)
     assert not await line.trials.give_back(first, wait=LONG, counts=True)
-    assert await finish(line, first, "no") is Verdict.LOST
+    assert await finish(line, first, "no") is TrialVerdict.LOST
     assert (await line.registry.version("it@1")).state is VersionState.UPLOADED
-    assert await finish(line, second) is Verdict.ACTIVE
-    assert await finish(line, second) is Verdict.LOST
+    assert await finish(line, second) is TrialVerdict.ACTIVE
+    assert await finish(line, second) is TrialVerdict.LOST
 
 
 async def test_a_version_that_is_given_back_waits_again(line: Line) -> None:

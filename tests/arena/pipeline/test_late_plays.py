@@ -45,7 +45,7 @@ async def test_a_play_that_does_not_count_is_removed(
     await line.registry.add_owner("ada")
     for name in ("it", "other"):
         await line.registry.add_folder(line.bot(name=name), owner="ada")
-    await line.queues.open("quasenbo")
+    await line.queues.open_ladder("quasenbo")
     queue = line.queues.queue("quasenbo")
     await enqueue(queue, make_spec("m1", "it@1", "other@1", boards=1, time_control="5"))
     stopping, leases = asyncio.Event(), list[Lease]()

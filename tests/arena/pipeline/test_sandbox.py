@@ -9,7 +9,7 @@ import pytest
 
 from arena.bots.registry import VersionState
 from arena.metrics import Metrics
-from arena.queue.models import Phase
+from arena.queue.models import MatchPhase
 from arena.worker.worker import Worker, WorkerOptions
 from referee.sandbox.sandbox import PlainSandbox, Sandbox
 from referee.sandbox.selftest import detect_sandbox
@@ -76,7 +76,7 @@ async def test_a_worker_without_walls_plays_trusted_bots_alone(
         async with line.running():
             await line.tried(line.bot())
     await line.registry.add_folder(line.bot(name="other"), owner="ada")
-    await line.queues.open("quasenbo")
+    await line.queues.open_ladder("quasenbo")
     queue = line.queues.queue("quasenbo")
     await enqueue(queue, make_spec("m1", "it@1", "other@1", boards=1, time_control="5"))
     stopping = asyncio.Event()
@@ -90,7 +90,7 @@ async def test_a_worker_without_walls_plays_trusted_bots_alone(
         ),
     )
     task = asyncio.create_task(worker.run(stopping))
-    wanted = {Phase.DONE} if trusted else {Phase.DELAYED, Phase.DEAD}
+    wanted = {MatchPhase.DONE} if trusted else {MatchPhase.DELAYED, MatchPhase.DEAD}
     async with asyncio.timeout(30):
         while await queue.phase("m1") not in wanted:  # noqa: ASYNC110 -- Redis sets no event
             await asyncio.sleep(0.05)

@@ -11,8 +11,8 @@ from arena.errors import PreconditionError
 from arena.matches import replay_file as replay_files
 from arena.pipeline import suspension
 from arena.pipeline.suspension import Follower, ended
-from arena.queue.entries import LogEntry, LoggedResult
-from arena.queue.models import Forfeits, MatchResult
+from arena.queue.log_entries import LogEntry, LoggedResult
+from arena.queue.models import Forfeits, LadderResult
 from referee.outcome import ForfeitReason, Termination
 from tests.arena.check.making import HONEST
 from tests.arena.pipeline.line import Line
@@ -52,7 +52,7 @@ class Scene:
         )
         queue = self.line.queues.queue(ruleset)
         await enqueue(queue, spec)
-        result: MatchResult = make_result(
+        result: LadderResult = make_result(
             forfeits=forfeits, terminations={Termination.FINISHED: 16}
         )
         if replay:
@@ -81,7 +81,7 @@ async def scene(line: Line) -> Scene:
     for name in ("it", "other"):
         await line.registry.add_folder(line.bot(name=name), owner="ada")
     for ruleset in ("quasenbo", "pese-katesh"):
-        await line.queues.open(ruleset)
+        await line.queues.open_ladder(ruleset)
     await line.queues.ladder("quasenbo").enter("it")
     return Scene(line)
 

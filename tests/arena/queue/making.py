@@ -9,7 +9,7 @@ from typing import Any
 
 from arena.queue.ladder import Ladder
 from arena.queue.match_queue import MatchQueue
-from arena.queue.models import Enqueued, Lease, MatchResult, MatchSpec
+from arena.queue.models import Enqueued, LadderResult, Lease, MatchSpec
 from referee.outcome import Termination
 
 RULESET = "quasenbo"
@@ -30,7 +30,7 @@ def make_spec(match_id: str = "ladder-000001", *entrants: str, **facts: Any) -> 
     return MatchSpec(id=match_id, entrants=entrants or ("ada@1", "bob@1"), **(values | facts))
 
 
-def make_result(*pair_scores: int, entrants: int = 2, **facts: Any) -> MatchResult:
+def make_result(*pair_scores: int, entrants: int = 2, **facts: Any) -> LadderResult:
     """Return the result with these scores of the pairs i < j, by default a win of the first."""
     scores = [[0] * entrants for _ in range(entrants)]
     values = pair_scores or (1_000_000,) * (entrants * (entrants - 1) // 2)
@@ -40,7 +40,7 @@ def make_result(*pair_scores: int, entrants: int = 2, **facts: Any) -> MatchResu
         "digest": hashlib.sha256(repr(values).encode()).digest(),
         "terminations": {Termination.FINISHED: 16},
     }
-    return MatchResult(scores=tuple(map(tuple, scores)), **(defaults | facts))
+    return LadderResult(scores=tuple(map(tuple, scores)), **(defaults | facts))
 
 
 async def enqueue(

@@ -11,7 +11,7 @@ from arena.config import Settings
 from arena.context import Arena
 from arena.metrics import Metrics
 from arena.queue.match_queue import MatchQueue
-from arena.queue.models import Lease, Phase
+from arena.queue.models import Lease, MatchPhase
 from arena.scheduler.scheduler import LadderPlan, Scheduler, SchedulerOptions
 from arena.worker.worker import Worker, WorkerOptions
 from referee.sandbox.sandbox import PlainSandbox
@@ -57,7 +57,7 @@ async def test_a_void_after_an_expiry_is_no_other_expiry(
     """The attempt that an expiry cost stays counted at the match, the expiry counts once."""
     arena = Arena.over(redis, Settings(data_dir=tmp_path, backoff=timedelta(0)))
     worker, queues = make_worker(arena, metrics), arena.queues
-    await queues.open(RULESET)
+    await queues.open_ladder(RULESET)
     queue = queues.queue(RULESET)
     await expire(queue, "m1")
 
@@ -79,10 +79,10 @@ async def test_an_expiry_found_at_a_lease_counts_though_its_match_is_dead(
     """The match never comes round again, and its expiry is counted all the same."""
     arena = Arena.over(redis, Settings(data_dir=tmp_path, attempts=1))
     worker, queues = make_worker(arena, metrics), arena.queues
-    await queues.open(RULESET)
+    await queues.open_ladder(RULESET)
     await expire(queues.queue(RULESET), "m1")
     assert await worker._lease() is None
-    assert await queues.queue(RULESET).phase("m1") is Phase.DEAD
+    assert await queues.queue(RULESET).phase("m1") is MatchPhase.DEAD
     assert counted(metrics) == 1
 
 
@@ -92,7 +92,7 @@ async def test_a_scheduler_counts_what_it_reaps(
     """Matches that wait again count as those that are dead do."""
     arena = Arena.over(redis, Settings(data_dir=tmp_path))
     queues = arena.queues
-    await queues.open(RULESET)
+    await queues.open_ladder(RULESET)
     await expire(queues.queue(RULESET), "m1", "m2")
     scheduler = Scheduler(
         arena,

@@ -9,8 +9,8 @@ import pytest
 from redis.asyncio import Redis
 
 from arena.db.scripts import library
-from arena.queue.entries import Entered
 from arena.queue.ladder import Ladder
+from arena.queue.log_entries import Entered
 from arena.queue.match_queue import MatchQueue
 from arena.queue.models import Forfeits, Standing
 from arena.ratings import elo
@@ -227,7 +227,7 @@ async def test_published_values_come_out_of_the_commit(queue: MatchQueue, ladder
     reply = await _four(queue)
     assert reply == tuple(
         after - elo.START
-        for after in elo.update([elo.START] * 4, elo.scores_from_places([1, 2, 3, 4]), k=[64] * 4)
+        for after in elo.update([elo.START] * 4, elo.scores_from_places([[1, 2, 3, 4]]), k=[64] * 4)
     )
     assert [each.bot for each in await ladder.standings()] == ["ada", "bob", "cyd", "dan"]
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,10 +13,10 @@ from arena.errors import InputError
 from arena.queue.match_queue import MatchQueue
 from arena.queue.models import (
     Committed,
-    Counts,
     Enqueued,
     FlowCounts,
-    Phase,
+    MatchCounts,
+    MatchPhase,
     Renewed,
     RetryPolicy,
     Returned,
@@ -49,7 +50,7 @@ async def test_a_leased_match_is_the_one_enqueued(queue: MatchQueue) -> None:
     await enqueue(queue, spec)
     lease = await take(queue)
     assert lease.spec.created_time_ms > 1_700_000_000_000
-    assert lease.spec == spec.created(lease.spec.created_time_ms)
+    assert lease.spec == replace(spec, created_time_ms=lease.spec.created_time_ms)
     assert (lease.attempt, lease.voids) == (1, 0)
     assert lease.deadline_ms - lease.spec.created_time_ms >= 30_000
 
@@ -127,7 +128,7 @@ async def test_a_renewed_lease_lives_on(queue: MatchQueue) -> None:
     assert await queue.renew(lease, duration=LONG) is Renewed.OK
     await asyncio.sleep(0.01)
     assert (await queue.reap()).requeued == ()
-    assert await queue.phase(lease.match_id) is Phase.LEASED
+    assert await queue.phase(lease.match_id) is MatchPhase.LEASED
 
 
 async def test_an_expired_lease_counts_as_an_attempt(queue: MatchQueue) -> None:
@@ -169,7 +170,7 @@ async def test_an_expired_match_waits_for_its_back_off(redis: Redis) -> None:
         await take(queue, duration=SHORT)
         await asyncio.sleep(0.01)
         await queue.reap()
-        assert await queue.phase("m1") is Phase.DELAYED
+        assert await queue.phase("m1") is MatchPhase.DELAYED
         assert await lease_or_none(queue) is None
         seconds, _ = await redis.time()
         waits.append(round((float(await redis.zscore(delayed, "m1") or 0) / 1000 - seconds) / 3600))
@@ -211,7 +212,7 @@ async def test_a_dead_match_can_be_retried_or_purged(queue: MatchQueue) -> None:
         for _ in range(3):
             await queue.reap()
             await queue.void(await take(queue), reason="referee lag")
-        assert await queue.phase("ladder-000001") is Phase.DEAD
+        assert await queue.phase("ladder-000001") is MatchPhase.DEAD
         assert await queue.retry("ladder-000001")
         assert not await queue.purge("ladder-000001")
     for _ in range(3):
@@ -229,8 +230,8 @@ async def test_a_commit_ends_the_match(queue: MatchQueue) -> None:
     assert reply.answer is Committed.COMMITTED
     assert reply.logged is not None
     assert reply.logged.changes == (20_000_000, -20_000_000)
-    assert await queue.phase("ladder-000001") is Phase.DONE
-    assert await queue.counts() == Counts(0, 0, 0, 0, 0, 1)
+    assert await queue.phase("ladder-000001") is MatchPhase.DONE
+    assert await queue.counts() == MatchCounts(0, 0, 0, 0, 0, 1)
 
 
 async def test_a_commit_delivered_twice_counts_once(queue: MatchQueue) -> None:
@@ -283,7 +284,7 @@ async def test_a_waiting_match_can_be_cancelled(queue: MatchQueue) -> None:
     assert await queue.cancel("ladder-000001")
     assert not await queue.cancel("ladder-000001")
     assert await lease_or_none(queue) is None
-    assert await queue.counts() == Counts(0, 0, 0, 0, 0, 0)
+    assert await queue.counts() == MatchCounts(0, 0, 0, 0, 0, 0)
     await enqueue(queue, make_spec())
 
 
@@ -292,7 +293,7 @@ async def test_a_leased_match_can_be_cancelled(queue: MatchQueue) -> None:
     await enqueue(queue, make_spec())
     lease = await take(queue)
     assert await queue.cancel(lease.match_id)
-    assert await queue.phase(lease.match_id) is Phase.CANCELLED
+    assert await queue.phase(lease.match_id) is MatchPhase.CANCELLED
     assert await queue.renew(lease, duration=LONG) is Renewed.CANCELLED
     assert (await queue.commit(lease, make_result())).answer is Committed.CANCELLED
     assert await queue.release(lease, reason="cancelled") is Returned.CANCELLED

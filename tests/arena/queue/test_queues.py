@@ -29,7 +29,7 @@ async def test_ladders_are_listed(redis: Redis) -> None:
     """Opening a ladder twice lists it once."""
     queues = Queues(redis)
     for ruleset in (*RULESETS, *RULESETS):
-        await queues.open(ruleset)
+        await queues.open_ladder(ruleset)
     assert await queues.rulesets() == sorted(RULESETS)
     assert queues.queue("quasenbo") is queues.queue("quasenbo")
     assert queues.ladder("quasenbo") is queues.ladder("quasenbo")
@@ -39,7 +39,7 @@ async def test_a_ladder_of_another_schema_is_refused(redis: Redis) -> None:
     """Keys that this version cannot read are not touched."""
     await redis.hset("{l:quasenbo}:meta", "schema", "7")
     with pytest.raises(ArenaError, match="schema b'7'"):
-        await Queues(redis).open("quasenbo")
+        await Queues(redis).open_ladder("quasenbo")
 
 
 async def test_workers_share_themselves_over_ladders_by_games(redis: Redis) -> None:
@@ -47,7 +47,7 @@ async def test_workers_share_themselves_over_ladders_by_games(redis: Redis) -> N
     queues = Queues(redis)
     costs = dict(zip(RULESETS, (4, 16, 6), strict=True))
     for ruleset, cost in costs.items():
-        await queues.open(ruleset)
+        await queues.open_ladder(ruleset)
         specs = (make_spec(f"m{n}", ruleset=ruleset, cost=cost) for n in range(2000 // cost))
         await enqueue(queues.queue(ruleset), *specs)
     games = dict.fromkeys(RULESETS, 0)
@@ -63,7 +63,7 @@ async def test_a_lease_is_not_lost_with_what_it_is_charged(
 ) -> None:
     """Redis went away between the lease and its share: the worker has the match, and plays it."""
     queues = Queues(redis)
-    await queues.open("quasenbo")
+    await queues.open_ladder("quasenbo")
     await enqueue(queues.queue("quasenbo"), make_spec("m1", ruleset="quasenbo", cost=4))
     run = queues._scripts.run
 
@@ -80,7 +80,7 @@ async def test_a_worker_takes_what_there_is(redis: Redis) -> None:
     """An empty ladder that is next does not keep a worker from the others."""
     queues = Queues(redis)
     for ruleset in RULESETS:
-        await queues.open(ruleset)
+        await queues.open_ladder(ruleset)
     assert await _lease(queues) is None
     await enqueue(queues.queue("quasenbo"), make_spec("m1"), make_spec("m2"))
     assert await _lease(queues) == ("quasenbo", 16)
@@ -94,7 +94,7 @@ async def test_an_idle_ladder_saves_nothing_up(redis: Redis) -> None:
     """A ladder that had no matches for long shares from now on, no more."""
     queues = Queues(redis)
     for ruleset in RULESETS[:2]:
-        await queues.open(ruleset)
+        await queues.open_ladder(ruleset)
         specs = (make_spec(f"m{n}", ruleset=ruleset) for n in range(100))
         if ruleset == "quasenbo":
             await enqueue(queues.queue(ruleset), *specs)
@@ -123,7 +123,7 @@ async def test_one_scheduler_is_active(redis: Redis) -> None:
 async def test_a_silent_scheduler_loses_the_right(redis: Redis) -> None:
     """After its deadline another becomes active, and the old one's matches are refused."""
     queues = Queues(redis)
-    await queues.open("quasenbo")
+    await queues.open_ladder("quasenbo")
     first, second = Leadership(redis, "first"), Leadership(redis, "second")
     old = await first.acquire(duration=timedelta(milliseconds=5))
     await asyncio.sleep(0.01)

@@ -8,8 +8,8 @@ import pytest
 from redis.asyncio import Redis
 
 from arena.errors import ArenaError, InputError
-from arena.queue.entries import Annulled, LoggedResult
 from arena.queue.ladder import Ladder
+from arena.queue.log_entries import Annulled, LoggedResult
 from arena.queue.match_queue import MatchQueue
 from arena.queue.rebuild import LadderReplay, annul, replay
 from arena.queue.retention import archive_old, whole_log

@@ -4,7 +4,7 @@ import pytest
 from redis.asyncio import Redis
 
 from arena.queue import rebuild
-from arena.queue.entries import LoggedResult
+from arena.queue.log_entries import LoggedResult
 from arena.queue.strengths import LadderStrengths, published
 from arena.ratings.bradley_terry import ScoredSet, fit
 from arena.ratings.half_points import board_scores

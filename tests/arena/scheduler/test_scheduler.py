@@ -8,7 +8,7 @@ from redis.asyncio import Redis
 
 from arena.config import Settings
 from arena.context import Arena
-from arena.db.presence import Announcement, Workers
+from arena.db.presence import Announcement, Presence
 from arena.metrics import Metrics
 from arena.queue.models import MatchSpec
 from arena.queue.queues import Queues
@@ -31,10 +31,10 @@ async def queues(redis: Redis, tmp_path: Path) -> Queues:
             make_bot(tmp_path, name, rulesets=RULESETS), owner="house", house=True
         )
         for ruleset in RULESETS:
-            await queues.open(ruleset)
+            await queues.open_ladder(ruleset)
             await queues.ladder(ruleset).enter(name)
     announcement = Announcement(name="w", kind="worker", slots=3, metrics_port=1)
-    await Workers(redis).announce(announcement)
+    await Presence(redis).announce(announcement)
     return queues
 
 

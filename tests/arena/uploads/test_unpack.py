@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.uploads import UploadRefusedError, limits, unpack_archive
+from arena.uploads import UploadRefusedError, archive_limits, unpack_archive
 from tests.arena.uploads.making import (
     TOML,
     archives_of,
@@ -186,7 +186,7 @@ def test_one_file_has_a_bound(pack: object, tmp_path: Path) -> None:
     """32 MiB."""
     assert callable(pack)
     data = pack(("big", incompressible((32 << 20) + 1)))
-    assert len(data) < limits.ARCHIVE_BYTES
+    assert len(data) < archive_limits.ARCHIVE_BYTES
     refused(data, tmp_path, "'big' is larger than 32 MiB")
 
 
@@ -195,7 +195,7 @@ def test_all_files_have_a_bound(pack: object, tmp_path: Path) -> None:
     """64 MiB together."""
     assert callable(pack)
     data = pack(*((f"f{n}", incompressible(22 << 20)) for n in range(3)))
-    assert len(data) < limits.ARCHIVE_BYTES
+    assert len(data) < archive_limits.ARCHIVE_BYTES
     refused(data, tmp_path, "holds more than 64 MiB")
 
 

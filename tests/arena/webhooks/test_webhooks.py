@@ -18,10 +18,11 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from arena.db.claims import Claim
+from arena.db.claim_queue import Claim
 from arena.errors import InputError
 from arena.webhooks.events import MOST_EVENTS, Event, EventKind, competition_event
-from arena.webhooks.outbox import (
+from arena.webhooks.sender import DeliveryOptions, UndeliveredError, WebhookSender, post
+from arena.webhooks.store import (
     ATTEMPTS,
     Delivery,
     Target,
@@ -30,7 +31,6 @@ from arena.webhooks.outbox import (
     judge_url,
     signature,
 )
-from arena.webhooks.sender import DeliveryOptions, UndeliveredError, WebhookSender, post
 
 pytestmark = pytest.mark.redis
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from arena.check import CheckOptions
+from arena.check.run import CheckOptions
 from arena.db.connection import connect
 from arena.owners.tokens import Scope
 from arena.pipeline.pipeline import Pipeline, PipelineOptions
@@ -115,7 +115,7 @@ class Stack:
             shipped_bot("first_legal"), owner="house", house=True
         )
         for ruleset in added.bot.rulesets:
-            await backend.queues.open(ruleset)
+            await backend.queues.open_ladder(ruleset)
             await backend.queues.ladder(ruleset).enter(added.bot.name)
         worker = Worker(
             backend,

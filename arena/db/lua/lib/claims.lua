@@ -1,4 +1,4 @@
--- Exclusive, expiring claims on the items of a line: `due` is the key of a ZSET, item -> when it
+-- Exclusive, expiring claims on the items of a queue: `due` is the key of a ZSET, item -> when it
 -- may be claimed, in ms; `claims` that of a HASH, item -> "token attempts", the token "-" without a
 -- claim.
 -- USES: clock
@@ -20,7 +20,7 @@ local function return_claim(due, claims, id, wait, counts)
   set_due(due, id, wait)
 end
 
--- Ends a claim and takes the item out of the line.
+-- Ends a claim and removes the item from the queue.
 local function remove_claimed(due, claims, id)
   redis.call('ZREM', due, id)
   redis.call('HDEL', claims, id)

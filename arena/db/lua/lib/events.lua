@@ -1,7 +1,7 @@
 -- USES: clock
 
--- Puts an event into the outbox of an owner who has a webhook. The same id is never there twice,
--- and an owner has at most `most` events at once: what comes beyond them is dropped.
+-- Queues an event for an owner who has a webhook, once for each id; dropped when the owner has
+-- `most` events already.
 local function post(keys, most, owner, id, body)
   if redis.call('HEXISTS', keys.webhooks, owner) == 0
     or redis.call('HEXISTS', keys.event_bodies, id) == 1

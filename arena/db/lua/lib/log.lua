@@ -1,4 +1,4 @@
--- Entries of a ladder's log; see records.py for how they are written.
+-- Entries of a ladder's log; see log_binary.py for how they are written.
 
 local FIELD = 'e'
 local START = 1500000000 -- a new bot's rating in micro-Elo

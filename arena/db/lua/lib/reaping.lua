@@ -1,4 +1,4 @@
--- Puts back what waited for time to pass.
+-- Promotes delayed matches, and reaps expired leases.
 -- USES: states
 
 -- When the server started, in ms; at most a second too late, never too early.

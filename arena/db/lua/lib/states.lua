@@ -1,7 +1,7 @@
--- State lines of matches, and the way back into the queue.
+-- Parses and formats the states of matches, and requeues matches.
 -- USES: clock
 --
--- A state line holds, separated by single spaces: phase, flow, cost in games, attempts, voids, the
+-- A state holds, separated by single spaces: phase, flow, cost in games, attempts, voids, the
 -- start tag of fair queueing, the time of enqueueing in ms, then token, duration in ms and worker
 -- of the lease ("-", "0", "-" without one), and the last reason, which may hold spaces.
 

@@ -1,4 +1,4 @@
-"""Claims on the items of a line, which trials and webhooks share."""
+"""Claims on the items of a queue, as trials and webhooks use them."""
 
 import asyncio
 from datetime import timedelta
@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from redis.asyncio import Redis
 
-from arena.db.claims import Claims
+from arena.db.claim_queue import ClaimQueue
 
 pytestmark = pytest.mark.redis
 
@@ -15,7 +15,7 @@ LONG, BRIEF = timedelta(seconds=30), timedelta(milliseconds=30)
 
 async def test_a_renewed_claim_outlives_its_first_deadline(redis: Redis) -> None:
     """Nobody else gets the item, and a stranger's token renews nothing."""
-    claims = Claims(redis, due="events", claims="event-claims")
+    claims = ClaimQueue(redis, due="events", claims="event-claims")
     await redis.zadd("{arena}:events", {"one": 0})
     claim = await claims.claim(token="a" * 32, duration=BRIEF)
     assert claim is not None
@@ -27,7 +27,7 @@ async def test_a_renewed_claim_outlives_its_first_deadline(redis: Redis) -> None
 
 async def test_a_claim_that_was_given_back_is_over(redis: Redis) -> None:
     """The item is due after the wait, its attempt counts or not, and the token is worth nothing."""
-    claims = Claims(redis, due="events", claims="event-claims")
+    claims = ClaimQueue(redis, due="events", claims="event-claims")
     await redis.zadd("{arena}:events", {"one": 0})
     for counts, attempt in ((False, 1), (True, 1), (False, 2)):
         claim = await claims.claim(token="a" * 32, duration=LONG)

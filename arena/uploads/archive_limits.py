@@ -1,4 +1,4 @@
-"""How much an archive may hold, and the error that says what was too much."""
+"""Bounds an archive's sizes and counts, and raises what exceeds them."""
 
 from typing import Final
 
@@ -20,35 +20,24 @@ RATIO_FREE_BYTES: Final = 1 << 20
 
 
 class UploadRefusedError(InputError):
-    """An archive that is not unpacked; the message names the entry and the rule."""
+    """An archive is refused; the message names the entry and the rule."""
 
 
 def refuse(entry: str, what: str) -> UploadRefusedError:
-    """Return the error for one entry, whose name may be anything."""
+    """Return the error for one entry; its name is cut off if need be."""
     shown = entry if len(entry) <= PATH_CHARACTERS else f"{entry[:PATH_CHARACTERS]}..."
     return UploadRefusedError(f"{shown!r} {what}")
 
 
 class Meter:
-    """Counts what comes out of an archive, and refuses as soon as it is too much.
-
-    Args:
-        archive_bytes: the size of the archive.
-
-    Attributes:
-        total: bytes seen.
-    """
+    """Counts the bytes unpacked from an archive of ``archive_bytes``."""
 
     def __init__(self, archive_bytes: int) -> None:
         self.total = 0
         self._archive_bytes = archive_bytes
 
     def add(self, count: int) -> None:
-        """Count bytes.
-
-        Raises:
-            UploadRefusedError: more than an archive may hold, or more than one of its size holds.
-        """
+        """Count bytes, or raise `UploadRefusedError` beyond the size or the ratio."""
         self.total += count
         if self.total > TOTAL_BYTES:
             raise UploadRefusedError(

@@ -1,4 +1,4 @@
-"""Tells owners what happened, by a signed POST to an address of theirs.
+"""Stores webhooks, and queues the events that wait to be posted to them.
 
 Each event is posted until it was answered with 2xx, at least once; a receiver that has seen its
 ``id`` before ignores it. The body is JSON. ``Arena-Event`` carries the id, ``Arena-Timestamp`` the
@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
 
-from arena.db.claims import Claim, Claims
+from arena.db.claim_queue import Claim, ClaimQueue
 from arena.db.keys import arena_key
 from arena.db.scripts import Scripts
 from arena.errors import InputError
@@ -38,12 +38,7 @@ _WEBHOOKS, _BODIES = map(arena_key, ("webhooks", "event-bodies"))
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where an owner's events go.
-
-    Attributes:
-        url: an address.
-        secret: signs what is posted.
-    """
+    """An owner's webhook: its URL, and the secret that signs each POST."""
 
     url: str
     secret: str
@@ -55,9 +50,8 @@ class Delivery:
 
     Attributes:
         claim: on the event's id.
-        owner: whose it is.
-        body: what is posted.
-        target: where to; None when the owner has no webhook any more.
+        body: of the POST.
+        target: None when the owner has no webhook any more.
     """
 
     claim: Claim
@@ -67,12 +61,12 @@ class Delivery:
 
 
 class Webhooks:
-    """The owners' addresses, and the events that wait to be posted there.
+    """The owners' webhooks, and the queue of events.
 
     Args:
         redis: a client made by `arena.db.connection.connect`.
-        allows_http: whether an address may begin with ``http://``.
-        allows_private: whether it may be of this machine or of a network that is not public.
+        allows_http: whether a URL may begin with ``http://``.
+        allows_private: whether it may be of this machine or of a private network.
     """
 
     def __init__(
@@ -82,42 +76,36 @@ class Webhooks:
         self._allows_http = allows_http
         self._allows_private = allows_private
         self._scripts = Scripts(redis, "webhooks")
-        self._claims = Claims(redis, due="events", claims="event-claims")
+        self._claims = ClaimQueue(redis, due="events", claims="event-claims")
 
     async def set(self, owner: str, url: str) -> str:
-        """Set an owner's address, and return the new secret.
-
-        Raises:
-            InputError: no address that events can be posted to.
-        """
+        """Set an owner's URL, and return the new secret; raises as `judge_url`."""
         judge_url(url, allows_http=self._allows_http, allows_private=self._allows_private)
         secret = secrets.token_urlsafe(32)
         await self._redis.hset(_WEBHOOKS, owner, json.dumps({"url": url, "secret": secret}))
         return secret
 
     async def remove(self, owner: str) -> None:
-        """End an owner's webhook; what still waits is dropped when its turn comes."""
+        """Remove an owner's webhook; its queued events are dropped when they are due."""
         await self._redis.hdel(_WEBHOOKS, owner)
 
     async def url(self, owner: str) -> str:
-        """Return an owner's address; empty without one."""
+        """Return the URL of an owner's webhook; empty without one."""
         target = await self._target(owner)
         return target.url if target else ""
 
     async def post(self, event: Event) -> None:
-        """Put an event in line; dropped when its owner has no webhook, or too many events."""
+        """Queue an event; dropped when its owner has no webhook, or too many events."""
         await self._scripts.run("post", event.owner, event.id, event.body(), MOST_EVENTS)
 
     async def waiting(self) -> int:
-        """Return how many events wait."""
+        """Return the number of queued events."""
         return await self._claims.waiting()
 
     async def claim(self, *, token: str, duration: timedelta) -> Delivery | None:
-        """Take the event that is due longest; None when none is.
+        """Claim the event that is due longest; None when none is.
 
-        Args:
-            token: random, new for each claim.
-            duration: when another one may take it, unless `settle` was called.
+        ``token`` is random, new for each claim, which ends after ``duration`` or by `settle`.
         """
         claim = await self._claims.claim(token=token, duration=duration)
         body: Any = None if claim is None else await self._redis.hget(_BODIES, claim.id)
@@ -127,7 +115,7 @@ class Webhooks:
         return Delivery(claim, owner, body.decode(), await self._target(owner))
 
     async def settle(self, delivery: Delivery, *, is_done: bool) -> None:
-        """End a claim: the event is done with, or posted again after a while.
+        """Remove a delivered event, or retry it with exponential backoff.
 
         The wait grows from ten seconds to eight hours; after the last attempt it is dropped.
         """
@@ -139,7 +127,7 @@ class Webhooks:
         await self._claims.give_back(claim, wait=wait, counts=True)
 
     async def defer(self, delivery: Delivery) -> None:
-        """End a claim without an attempt: the event is due again in a moment."""
+        """Release a claim without an attempt: the event is due again in a moment."""
         await self._claims.give_back(delivery.claim, wait=_MOMENT, counts=False)
 
     async def _target(self, owner: str) -> Target | None:
@@ -148,7 +136,7 @@ class Webhooks:
 
 
 def judge_url(url: str, *, allows_http: bool, allows_private: bool = False) -> None:
-    """Judge an address that somebody gave; what a name stands for is judged when it is used.
+    """Check the URL of a webhook; names are resolved and checked only when it is used.
 
     Raises:
         InputError: one sentence about what is wrong.
@@ -176,7 +164,7 @@ def judge_url(url: str, *, allows_http: bool, allows_private: bool = False) -> N
 
 
 def _is_private(host: str) -> bool:
-    """Return whether a host says by itself that it is not public."""
+    """Return whether a host is not public, by its name or literal address."""
     try:
         return not is_public(host)
     except ValueError:
@@ -184,9 +172,9 @@ def _is_private(host: str) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """Return whether an address belongs to the internet, and to one machine there.
+    """Return whether an address is global and unicast.
 
-    What stands for an address of the old internet within the new one is judged as that.
+    IPv4 addresses that are embedded in IPv6 are judged as such.
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
@@ -199,6 +187,6 @@ def is_public(address: str) -> bool:
 
 
 def signature(secret: str, *, timestamp: int, body: str) -> str:
-    """Return what ``Arena-Signature`` carries."""
+    """Return the value of ``Arena-Signature``."""
     mac = hmac.digest(secret.encode(), f"{timestamp}.{body}".encode(), hashlib.sha256)
     return f"v1={mac.hex()}"

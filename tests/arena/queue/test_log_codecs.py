@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.queue import lines, records
-from arena.queue.entries import Annulled, Entered, LogEntry, LoggedResult
-from arena.queue.models import Forfeits, MatchResult, MatchSpec
+from arena.queue import log_binary, log_json
+from arena.queue.log_entries import Annulled, Entered, LogEntry, LoggedResult
+from arena.queue.models import Forfeits, LadderResult, MatchSpec
 from referee.outcome import ForfeitReason, Termination
 from tests.arena.queue.making import make_result, make_spec
 
@@ -15,7 +15,7 @@ NOW = datetime(2026, 11, 29, 12, 0, 0, tzinfo=UTC)
 
 
 @st.composite
-def _results(draw: st.DrawFn) -> tuple[MatchSpec, MatchResult]:
+def _results(draw: st.DrawFn) -> tuple[MatchSpec, LadderResult]:
     entrants = draw(st.integers(2, 6))
     pairs = entrants * (entrants - 1) // 2
     games = draw(st.integers(1, 200))
@@ -42,14 +42,14 @@ def _results(draw: st.DrawFn) -> tuple[MatchSpec, MatchResult]:
 
 @given(_results(), st.integers(0, 999_999))
 def test_a_result_survives_the_log_and_the_archive(
-    played: tuple[MatchSpec, MatchResult], microseconds: int
+    played: tuple[MatchSpec, LadderResult], microseconds: int
 ) -> None:
     """What is written, bytes in the log or a line in the archive, reads back equal."""
     spec, result = played
     seconds = int(NOW.timestamp()).to_bytes(4, "big") + microseconds.to_bytes(3, "big")
     head = b"R" + result.digest[:8] + seconds + b"\x01\xff\xff\xff\xfe"
-    record = head + records.encode_body(spec, result)
-    logged = records.decode(7, record)
+    record = head + log_binary.encode_body(spec, result)
+    logged = log_binary.decode(7, record)
     assert isinstance(logged, LoggedResult)
     time = NOW + timedelta(microseconds=microseconds)
     assert (logged.sequence, logged.time, logged.changes) == (7, time, (-2,))
@@ -58,7 +58,7 @@ def test_a_result_survives_the_log_and_the_archive(
     assert (logged.terminations, logged.forfeits) == (result.terminations, result.forfeits)
     assert (logged.sets, logged.points) == (result.sets, result.points)
     assert (logged.played, logged.digest) == (result.played, result.digest[:8])
-    assert list(lines.read(lines.write([logged]))) == [logged]
+    assert list(log_json.decode(log_json.encode([logged]))) == [logged]
 
 
 def test_other_entries_survive_the_archive() -> None:
@@ -67,11 +67,11 @@ def test_other_entries_survive_the_archive() -> None:
         Entered(1, NOW, "ada"),
         Annulled(3, NOW, 2, "m1", "a reason\nwith a line break"),
     ]
-    assert list(lines.read(lines.write(entries))) == entries
+    assert list(log_json.decode(log_json.encode(entries))) == entries
 
 
 def test_a_common_result_is_small() -> None:
     """A ladder match of two bots over eight boards takes 83 bytes, with its sets."""
     spec = make_spec("ladder-000123", "greedy@3", "minimax@12")
     result = make_result(562_500, sets=(2, 3, 1, 4, 0, 2, 2, 4), points=(120, 94))
-    assert 1 + 8 + 7 + 1 + 8 + len(records.encode_body(spec, result)) <= 83
+    assert 1 + 8 + 7 + 1 + 8 + len(log_binary.encode_body(spec, result)) <= 83

@@ -1,7 +1,6 @@
-"""How much an owner may do: uploads within an hour, bots, open challenges.
+"""Limits what an owner may do: uploads within an hour, bots, open challenges.
 
-Each question is one atomic step on the server's clock, so that a hundred calls at once get no more
-than one after another would.
+Each check is one atomic step on the server's clock, so that concurrent calls cannot exceed a limit.
 """
 
 import secrets
@@ -35,7 +34,7 @@ _RETRY: Final = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerLimits:
-    """How much each owner may do.
+    """The limits of each owner.
 
     Attributes:
         uploads: within an hour.
@@ -48,24 +47,15 @@ class OwnerLimits:
     bots: int
 
 
-class Limits:
-    """Holds every owner to the limits.
-
-    Args:
-        redis: a client whose answers are bytes.
-        most: how much each owner may do.
-    """
+class UsageLimiter:
+    """Enforces the limits ``most`` on every owner."""
 
     def __init__(self, redis: Redis, most: OwnerLimits) -> None:
         self.most = most
         self._redis = redis
 
     async def take_upload(self, owner: str) -> None:
-        """Count an upload.
-
-        Raises:
-            LimitError: there were too many within the last hour; it says when to retry.
-        """
+        """Count an upload, or raise `LimitError`, which says when to retry."""
         scripts = Scripts(self._redis, "owners", partial(item_key, owner))
         use = secrets.token_hex(8)
         wait: Any = await scripts.run("take_use", self.most.uploads, milliseconds(HOUR), use)
@@ -86,12 +76,9 @@ class Limits:
         return int(await self._redis.zcount(item_key(owner, "uploads-of"), f"({start:.0f}", "+inf"))
 
     async def hold_bot(self, owner: str, name: str, *, present: Collection[str]) -> None:
-        """Hold a place for a bot that is about to be stored; a known one has its place.
+        """Reserve a place for a bot that is about to be stored; a known one has its place.
 
-        Args:
-            owner: whose bot it will be.
-            name: the bot's name.
-            present: the owner's bots that are not retired.
+        ``present`` are the owner's bots that are not retired.
 
         Raises:
             LimitError: the owner has as many bots as are allowed.
@@ -105,12 +92,7 @@ class Limits:
             )
 
     async def hold_challenge(self, owner: str, match: str, *, is_open: IsOpen) -> None:
-        """Hold a place for a challenge that is about to be queued; a known one has its place.
-
-        Args:
-            owner: who asks.
-            match: names it, for ``is_open`` too.
-            is_open: where the owner's earlier challenges stand.
+        """Reserve a place for a challenge that is about to be queued; a known one has its place.
 
         Raises:
             LimitError: the owner has as many open challenges as are allowed.
@@ -127,7 +109,7 @@ class Limits:
             )
 
     async def drop_challenge(self, owner: str, match: str) -> None:
-        """Give the place of a challenge back that was not queued."""
+        """Release the place of a challenge that was not queued."""
         await self._redis.zrem(item_key(owner, "challenges-of"), match)
 
     async def challenges(self, owner: str, *, is_open: IsOpen) -> int:
@@ -136,7 +118,7 @@ class Limits:
         return int(await self._redis.zcard(item_key(owner, "challenges-of")))
 
     async def _hold(self, key: str, *place: str | int) -> bool:
-        """Hold a place among those of a key; False when all are taken."""
+        """Reserve a place among those of a key; False when all are taken."""
         scripts = Scripts(self._redis, "owners", {"held": key}.__getitem__)
         return bool(await scripts.run("hold_place", *place) != b"full")
 

@@ -1,4 +1,4 @@
-"""What the log of a ladder holds, and what a commit answers."""
+"""The entries of a ladder's log, and the reply to a commit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,20 +12,16 @@ from referee.outcome import Termination
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedResult:
-    """A result as the log keeps it.
+    """A result in the log.
 
     Attributes:
         sequence: its place in the ladder's log, from 1.
-        match_id: the match.
-        flow: the flow of the match.
-        time: when it was committed, UTC.
         rated: whether it changed ratings.
-        entrants: version ids in the order of the entrants.
-        pair_scores: see `MatchResult.pair_scores`.
+        entrants: version ids.
         changes: by entrant, the change of rating when it was committed, in micro-Elo; empty when
             the match was not rated. Annulments of earlier matches do not rewrite it.
         digest: the first 8 bytes of the replay's SHA-256.
-        terminations, forfeits, sets, points, played, luck: see `MatchResult`.
+        pair_scores, terminations, forfeits, sets, points, played, luck: see `LadderResult`.
         annulled: the reason, when an operator annulled the match.
     """
 
@@ -58,7 +54,7 @@ class LoggedResult:
 
     @property
     def scores(self) -> list[list[int]]:
-        """The matrix of scores, as `MatchResult.scores`; 0 on the diagonal."""
+        """The matrix of scores, as `LadderResult.scores`; 0 on the diagonal."""
         entrants = len(self.entrants)
         matrix = [[0] * entrants for _ in range(entrants)]
         pairs = combinations(range(entrants), 2)
@@ -69,12 +65,7 @@ class LoggedResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitReply:
-    """The answer to a commit.
-
-    Attributes:
-        answer: what happened.
-        logged: the result as it stands in the log, when it does.
-    """
+    """The answer to a commit, and the result as it stands in the log, when it does."""
 
     answer: Committed
     logged: LoggedResult | None = None
@@ -82,7 +73,7 @@ class CommitReply:
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """A log entry: a bot entered the ladder with the starting rating."""
+    """A bot entered the ladder with the starting rating."""
 
     sequence: int
     time: datetime
@@ -91,15 +82,7 @@ class Entered:
 
 @dataclass(frozen=True, slots=True)
 class Annulled:
-    """A log entry: a match was annulled; replays of the log skip its result.
-
-    Attributes:
-        sequence: the place of this entry.
-        time: when it was annulled, UTC.
-        target: the sequence of the annulled result.
-        match_id: the annulled match.
-        reason: the operator's sentence.
-    """
+    """The result with the sequence ``target`` was annulled; replays of the log skip it."""
 
     sequence: int
     time: datetime

@@ -1,4 +1,4 @@
-"""How the log and the ``done`` marks are written: compact bytes, read and made here and in Lua.
+"""Encodes log entries and ``done`` marks as compact bytes, for Redis; Lua writes some of them.
 
 A log entry has one field, `FIELD`. Its first byte is the kind:
 
@@ -21,8 +21,8 @@ from itertools import combinations
 from typing import Final
 
 from arena.db.keys import milliseconds
-from arena.queue.entries import Annulled, Entered, LogEntry, LoggedResult
-from arena.queue.models import SCORE, Forfeits, Luck, MatchResult, MatchSpec
+from arena.queue.log_entries import Annulled, Entered, LogEntry, LoggedResult
+from arena.queue.models import SCORE, Forfeits, LadderResult, Luck, MatchSpec
 from referee.outcome import ForfeitReason, Termination
 
 FIELD: Final = b"e"
@@ -36,8 +36,8 @@ _LUCK: Final = len(fields(Luck))
 _SET_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-def encode_body(spec: MatchSpec, result: MatchResult) -> bytes:
-    """Return the body of a result: everything but what the commit itself finds out."""
+def encode_body(spec: MatchSpec, result: LadderResult) -> bytes:
+    """Encode a result, less what the commit script adds."""
     out = bytearray()
     games = sum(result.terminations.values())
     halves = _half_points(result.pair_scores, games)
@@ -66,7 +66,7 @@ def encode_body(spec: MatchSpec, result: MatchResult) -> bytes:
 
 
 def decode(sequence: int, record: bytes) -> LogEntry:
-    """Return the log entry that a record holds."""
+    """Decode a log entry."""
     kind = record[:1]
     if kind == b"R":
         return decode_result(sequence, record)
@@ -79,7 +79,7 @@ def decode(sequence: int, record: bytes) -> LogEntry:
 
 
 def decode_result(sequence: int, record: bytes) -> LoggedResult:
-    """Return the result that a record of kind ``R`` holds."""
+    """Decode a log entry of kind ``R``."""
     place = 1 + DIGEST_BYTES
     seconds = int.from_bytes(record[place : place + 4], "big")
     microseconds = int.from_bytes(record[place + 4 : place + 7], "big")
@@ -119,12 +119,12 @@ def decode_result(sequence: int, record: bytes) -> LoggedResult:
 
 
 def encode_annulment(target: int, match_id: str, reason: str) -> bytes:
-    """Return what follows the seconds in an annulment's record."""
+    """Encode an annulment, less the seconds."""
     return target.to_bytes(4, "big") + match_id.encode() + b"\0" + reason.encode()
 
 
 def decode_done(mark: bytes) -> int:
-    """Return the sequence of the result that a ``done`` mark points at."""
+    """Return the sequence of a ``done`` mark's result."""
     return int.from_bytes(mark[:4], "big")
 
 
@@ -158,7 +158,7 @@ def _without_zeros(
 
 
 def _put_number(out: bytearray, number: int) -> None:
-    """Append a number from 0 up: seven bits a byte, lowest first, the top bit says "more"."""
+    """Append a LEB128 varint."""
     while number > 0x7F:
         out.append(0x80 | (number & 0x7F))
         number >>= 7
@@ -172,7 +172,7 @@ def _put_text(out: bytearray, text: str) -> None:
 
 
 class _Reader:
-    """Reads what `encode_body` wrote, from an offset on."""
+    """Decodes what `encode_body` wrote, from an offset on."""
 
     def __init__(self, record: bytes, offset: int) -> None:
         self._record = record

@@ -1,4 +1,4 @@
-"""Log entries as JSON lines, the form in which they leave the log for the archive."""
+"""Encodes log entries as JSON lines, for the archive."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from arena.db.keys import milliseconds
-from arena.queue.entries import Annulled, Entered, LogEntry, LoggedResult
+from arena.queue.log_entries import Annulled, Entered, LogEntry, LoggedResult
 from arena.queue.models import Forfeits, Luck
 from referee.outcome import ForfeitReason, Termination
 
 
-def write(entries: Iterable[LogEntry]) -> bytes:
+def encode(entries: Iterable[LogEntry]) -> bytes:
     """Return one JSON object a line, in UTF-8; equal entries give equal bytes."""
     return b"".join(
         json.dumps(_values(entry), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
@@ -19,8 +19,8 @@ def write(entries: Iterable[LogEntry]) -> bytes:
     )
 
 
-def read(text: bytes) -> Iterator[LogEntry]:
-    """Return the entries that `write` wrote."""
+def decode(text: bytes) -> Iterator[LogEntry]:
+    """Decode what `encode` wrote."""
     return map(_entry, map(json.loads, text.splitlines()))
 
 

@@ -1,8 +1,8 @@
-"""Lines of work whose items are each claimed by one process at a time.
+"""Queues items, each of which one process claims at a time.
 
-An item is claimed with a random token and an expiring deadline, so that a process that dies loses
-nothing: another one claims the item again, and what the first still says has no effect. Scripts
-that do more with a claimed item in the same step use ``arena/db/lua/lib/claims.lua``.
+A claim has a random token and an expiring deadline: when its process dies, another one claims the
+item again, and the first claim's token is refused. Scripts that do more with a claimed item in the
+same step use ``arena/db/lua/lib/claims.lua``.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,6 @@ class Claim:
     """The exclusive, expiring right to work on one item.
 
     Attributes:
-        id: the item.
         token: the random fence.
         attempt: 1 for the first.
     """
@@ -30,14 +29,8 @@ class Claim:
     attempt: int
 
 
-class Claims:
-    """The claims on the items of a line.
-
-    Args:
-        redis: a client made by `arena.db.connection.connect`.
-        due: the name of the key that holds the items by when they may be claimed.
-        claims: that of the key that holds the claims.
-    """
+class ClaimQueue:
+    """A queue of items; ``due`` and ``claims`` name its keys."""
 
     def __init__(self, redis: Redis, *, due: str, claims: str) -> None:
         self._redis = redis
@@ -46,15 +39,13 @@ class Claims:
         self._scripts = Scripts(redis, "db", keys.__getitem__)
 
     async def waiting(self) -> int:
-        """Return how many items are in the line, claimed ones among them."""
+        """Return the number of items, claimed ones among them."""
         return int(await self._redis.zcard(self._due))
 
     async def claim(self, *, token: str, duration: timedelta) -> Claim | None:
         """Claim the item that is due longest, or whose claim expired; None when none is.
 
-        Args:
-            token: 128 random bits as hex digits, new for each claim.
-            duration: how long the claim lives unless renewed.
+        ``token`` is 128 random bits as hex digits, new for each claim.
         """
         reply: Any = await self._scripts.run("claim", token, milliseconds(duration))
         return None if reply is None else Claim(reply[0].decode(), token, int(reply[1]))
@@ -67,10 +58,7 @@ class Claims:
     async def give_back(self, claim: Claim, *, wait: timedelta, counts: bool) -> bool:
         """Make the item due again after a wait; False when the claim was lost.
 
-        Args:
-            claim: the claim.
-            wait: when it may be claimed again.
-            counts: whether this was an attempt.
+        ``counts`` says whether this was an attempt.
         """
         arguments = (claim.id, claim.token, milliseconds(wait), int(counts))
         return bool(await self._scripts.run("give_back", *arguments) == b"ok")
