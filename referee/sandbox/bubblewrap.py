@@ -1,8 +1,8 @@
 """Isolate bots by bubblewrap: namespaces, a seccomp filter and limits.
 
 bubblewrap never starts as root with a user namespace: the "nobody" inside would be the host's root.
-As root, every running bot is a user of its own on the host. Where that user cannot read what the
-bot needs, root's bubblewrap builds a view first in which it can, without a user namespace and with
+As root, every running bot has a user id of its own on the host. Where that user cannot read what
+the bot needs, an outer bubblewrap, run by root, mounts it first, without a user namespace and with
 no more capabilities than it takes to become that user; the bot's own namespaces are inside of it.
 
 There is no /proc inside: it would show the environment of the first process, and in containers it
@@ -21,16 +21,22 @@ from typing import TYPE_CHECKING
 from referee.errors import InvalidBotError, SandboxUnavailableError
 from referee.sandbox.bwrap_arguments import BOT, SEAT, TMP, BwrapArguments, Mount, system_mounts
 from referee.sandbox.folder_use import prune
+from referee.sandbox.host_users import (
+    DEFAULT_USERS,
+    UserPool,
+    can_reach,
+    chown_socket,
+    chown_tree,
+)
 from referee.sandbox.limits import ResourceLimits
 from referee.sandbox.runtimes import SYSTEM_PATH, Runtime, Runtimes, find_runtimes, outermost
-from referee.sandbox.sandbox import BRIDGE, BotCommand, Launch, Sandbox, bot_environment
-from referee.sandbox.seat_users import (
-    DEFAULT_USERS,
-    SeatUsers,
-    can_reach,
-    hand_over,
-    lend_folder,
-    take_folder,
+from referee.sandbox.sandbox import (
+    BRIDGE,
+    BotCommand,
+    Launch,
+    Sandbox,
+    bot_environment,
+    close_descriptors,
 )
 from referee.sandbox.seccomp import seccomp_filter
 
@@ -48,12 +54,12 @@ class SandboxSettings:
     """Configure how bots are isolated.
 
     Attributes:
-        limits: what a bot may use.
+        limits: of each bot.
         python: the interpreter of Python bots, in which the SDK is installed; our own if None.
         node: the interpreter of JavaScript bots; the one on PATH if None.
         node_modules: packages that every bot in JavaScript may require.
-        users: numbers of the host's users that bots run as when we are root.
-        cgroup: a control group in which ours may be made; one that was delegated to us if None.
+        users: the host's user ids that bots run as when we are root.
+        cgroup: the parent of the bots' control groups; one that was delegated to us if None.
     """
 
     limits: ResourceLimits = field(default_factory=ResourceLimits)
@@ -81,13 +87,13 @@ class BubblewrapSandbox(Sandbox):
         """Find the programs needed; `detect_sandbox` tests whether they work.
 
         Args:
-            settings: how bots are walled in.
-            cgroups: makes a control group for each bot, where there is one that may.
+            settings: how bots are isolated.
+            cgroups: makes a control group for each bot, unless None.
             why: why there are no control groups.
 
         Raises:
             SandboxUnavailableError: a program is missing, or the architecture is unknown.
-            InputError: an interpreter does not serve.
+            InputError: an interpreter cannot run bots.
         """
         settings = settings or SandboxSettings()
         self.limits = settings.limits
@@ -100,44 +106,45 @@ class BubblewrapSandbox(Sandbox):
         self._filter = seccomp_filter()
         self._system = system_mounts()
         self._cgroups = cgroups
-        self._users = SeatUsers(settings.users) if os.geteuid() == 0 else None
+        self._users = UserPool(settings.users) if os.geteuid() == 0 else None
 
     def launch(self, command: BotCommand, *, limits: ResourceLimits | None = None) -> Launch:
         """Return the command in its sandbox."""
         limits = limits or self.limits
         runtime = self._runtime(command)
-        with ExitStack() as held, ExitStack() as opened:
-            user = self._lend_user(command, held)
+        with ExitStack() as resources, ExitStack() as on_failure:
+            user = self._allocate_user(command, resources)
+            inherited: list[int] = []
+            on_failure.callback(close_descriptors, inherited)
             info, info_fd = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-            opened.callback(os.close, info)
-            inherited = _Inherited(opened)
-            inherited.add(info_fd)
+            on_failure.callback(os.close, info)
+            inherited.append(info_fd)
             arguments = BwrapArguments(
                 self._mounts(command, runtime), _environment(command, runtime), limits
             )
             words = (
                 *self._enter(arguments, user, inherited, info_fd=info_fd),
-                *(self._tools["prlimit"], *limits.inner_words(), *runtime.argv),
+                *(self._tools["prlimit"], *limits.inner_arguments(), *runtime.argv),
             )
             cgroup = None
             if self._cgroups is not None:
-                cgroup = held.enter_context(self._cgroups.make(limits))
+                cgroup = resources.enter_context(self._cgroups.make(limits))
                 words = (*self._join_cgroup(cgroup.procs_file), *words)
-            opened.pop_all()
+            on_failure.pop_all()
             return Launch(
                 argv=words,
                 environment={},
                 folder=Path("/"),
                 limits=limits,
-                inherited=tuple(inherited.descriptors),
+                inherited=tuple(inherited),
                 info=info,
                 cgroup=cgroup,
                 written=command.folder if command.writable else None,
-                held=held.pop_all(),
+                resources=resources.pop_all(),
             )
 
     def require_isolation(self) -> None:
-        """Allow bots that nobody trusts: they are isolated."""
+        """Allow untrusted bots: they are isolated."""
 
     def _runtime(self, command: BotCommand) -> Runtime:
         found = self.runtimes.resolve(command.words, command.folder)
@@ -150,20 +157,21 @@ class BubblewrapSandbox(Sandbox):
             {**python.environment, **found.environment},
         )
 
-    def _lend_user(self, command: BotCommand, held: ExitStack) -> int | None:
+    def _allocate_user(self, command: BotCommand, resources: ExitStack) -> int | None:
+        """Return the bot's user id on the host, now the owner of its files; None for our own."""
         if self._users is None:
             if command.writable:
-                held.callback(prune, command.folder)
+                resources.callback(prune, command.folder)
             return None
-        user, lock = self._users.lend()
-        held.callback(lock.close)
+        user, lock = self._users.allocate()
+        resources.callback(lock.close)
         if command.writable:
-            held.callback(take_folder, command.folder)
-            held.callback(prune, command.folder)
-            lend_folder(command.folder, user)
+            resources.callback(chown_tree, command.folder, os.geteuid())
+            resources.callback(prune, command.folder)
+            chown_tree(command.folder, user)
         _check_readable(command.folder, user)
         if command.socket is not None:
-            hand_over(command.socket, user)
+            chown_socket(command.socket, user)
         return user
 
     def _mounts(self, command: BotCommand, runtime: Runtime) -> tuple[Mount, ...]:
@@ -174,51 +182,34 @@ class BubblewrapSandbox(Sandbox):
         return tuple(mounts)
 
     def _enter(
-        self, arguments: BwrapArguments, user: int | None, inherited: _Inherited, *, info_fd: int
+        self, arguments: BwrapArguments, user: int | None, inherited: list[int], *, info_fd: int
     ) -> list[str]:
         """Return the words that start a command in the sandbox, when put before it."""
         tools = self._tools
-        viewed = user is not None and not all(can_reach(m.source, user) for m in arguments.mounts)
+        nested = user is not None and not all(can_reach(m.source, user) for m in arguments.mounts)
         words = [tools["nice"], "-n", str(arguments.limits.nice)]
-        words += [tools["prlimit"], *arguments.limits.outer_words(), "--"]
-        if viewed:
-            view = inherited.data(_joined(arguments.outer_arguments(info_fd=info_fd)))
-            words += [tools["bwrap"], "--args", str(view), "--"]
+        words += [tools["prlimit"], *arguments.limits.outer_arguments(), "--"]
+        if nested:
+            outer = _joined(arguments.outer_arguments(info_fd=info_fd))
+            words += [tools["bwrap"], "--args", str(_add_memfd(outer, inherited)), "--"]
         if user is not None:
             words += [tools["setpriv"], "--reuid", str(user), "--regid", str(user)]
             words += ["--clear-groups"]
-        if viewed:
+        if nested:
             words += ["--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
-        seccomp = inherited.data(self._filter)
-        inner = arguments.inner_arguments(info_fd=None if viewed else info_fd, seccomp=seccomp)
-        return [*words, tools["bwrap"], "--args", str(inherited.data(_joined(inner))), "--"]
+        seccomp = _add_memfd(self._filter, inherited)
+        inner = arguments.inner_arguments(info_fd=None if nested else info_fd, seccomp=seccomp)
+        return [*words, tools["bwrap"], "--args", str(_add_memfd(_joined(inner), inherited)), "--"]
 
     def _join_cgroup(self, procs_file: Path) -> tuple[str, ...]:
-        # Born in its group: what a process forks before it is moved would stay outside.
+        # Joined before exec: children forked before the process is moved would stay outside.
         return (self._tools["sh"], "-c", 'echo $$ >"$0" && exec "$@"', str(procs_file))
-
-
-class _Inherited:
-    """Collect the descriptors that a child inherits."""
-
-    def __init__(self, opened: ExitStack) -> None:
-        self._opened = opened
-        self.descriptors: list[int] = []
-
-    def add(self, descriptor: int) -> None:
-        self._opened.callback(os.close, descriptor)
-        self.descriptors.append(descriptor)
-
-    def data(self, data: bytes) -> int:
-        descriptor = _readable(data)
-        self.add(descriptor)
-        return descriptor
 
 
 def _find_tools() -> dict[str, str]:
     tools = {}
     for name in _TOOLS:
-        # Not on our own PATH: the view holds what is the system's.
+        # Not on our own PATH: an outer bubblewrap mounts the system's folders alone.
         path = shutil.which(name, path=SYSTEM_PATH)
         if path is None:
             package = _PACKAGES.get(name, "util-linux")
@@ -253,14 +244,11 @@ def _joined(words: Sequence[str]) -> bytes:
     return b"".join(os.fsencode(word) + b"\0" for word in words)
 
 
-def _readable(data: bytes) -> int:
-    """Return a new descriptor from which the data can be read; the caller closes it."""
+def _add_memfd(data: bytes, inherited: list[int]) -> int:
+    """Add a descriptor from which the data can be read to those of the child, and return it."""
     descriptor = os.memfd_create("arena", os.MFD_CLOEXEC)
-    try:
-        with open(descriptor, "wb", closefd=False) as file:
-            file.write(data)
-        os.lseek(descriptor, 0, os.SEEK_SET)
-    except BaseException:
-        os.close(descriptor)
-        raise
+    inherited.append(descriptor)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor

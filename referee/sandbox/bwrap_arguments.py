@@ -21,7 +21,7 @@ _INSIDE = "65534"
 
 _ETC = Path(__file__).with_name("etc")
 _FROM_HOST_ETC = ("ld.so.cache", "alternatives")
-"""Where libraries and programs of the system are found; the rest of /etc is our own."""
+"""Mounted from the host's /etc; the rest of /etc is our own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class Mount:
     """Mount a folder or file where a bot sees it.
 
     Attributes:
-        source: where it is outside; a symbolic link of the root folder is seen as a link.
-        target: where the bot sees it.
-        writable: whether the bot may write it.
+        source: the path outside; a symbolic link of the root folder stays a link.
+        target: the path that the bot sees.
+        writable: by the bot.
     """
 
     source: Path
@@ -40,7 +40,7 @@ class Mount:
 
 
 def system_mounts() -> tuple[Mount, ...]:
-    """Return what every bot sees: programs and libraries of the system, and an /etc without us."""
+    """Return every bot's mounts: programs and libraries of the system, and an /etc of our own."""
     names = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
     roots = [Path("/", name) for name in names]
     own = [Mount(file, Path("/etc", file.name)) for file in sorted(_ETC.iterdir())]
@@ -80,28 +80,24 @@ class BwrapArguments:
         words += ["--dev", "/dev"]
         words += ["--size", str(self.limits.shm_bytes), "--perms", "1777", "--tmpfs", SHM]
         words += ["--size", str(self.limits.tmp_bytes), "--perms", "1777", "--tmpfs", TMP]
-        words += self._mount_arguments(in_view=info_fd is None)
+        words += self._mount_arguments(nested=info_fd is None)
         return [*words, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(BOT)]
 
     def outer_arguments(self, *, info_fd: int) -> list[str]:
         """Return the arguments of an outer bubblewrap, run by root, with the same mounts.
 
-        bubblewrap itself needs /dev, /proc and /tmp in there; the bot sees none of them. The view
-        has a pid namespace, too: when we die, the kernel asks whether this bubblewrap, which has
-        laid its capabilities down, may end a process of another user. It may end its namespace.
-
-        Args:
-            info_fd: the descriptor to which bubblewrap writes the id of the namespace's first
-                process.
+        The inner bubblewrap needs /dev, /proc and /tmp; the bot sees none of them. The outer one
+        has a pid namespace, too: without capabilities it may not kill a process of another user
+        when we die, but it may end its namespace.
         """
         words = ["--unshare-pid", "--info-fd", str(info_fd), "--die-with-parent"]
         words += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         words += ["--cap-add", "CAP_SETPCAP"]
         words += ["--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc"]
         words += ["--perms", "0755", "--dir", TMP]
-        return [*words, *self._mount_arguments(in_view=False), "--remount-ro", "/"]
+        return [*words, *self._mount_arguments(nested=False), "--remount-ro", "/"]
 
-    def _mount_arguments(self, *, in_view: bool) -> Iterator[str]:
+    def _mount_arguments(self, *, nested: bool) -> Iterator[str]:
         made = {Path("/"), Path(TMP)}
         for mount in self.mounts:
             for folder in reversed(mount.target.parents):
@@ -112,6 +108,6 @@ class BwrapArguments:
             if mount.source == mount.target and mount.source.is_symlink():
                 yield from ("--symlink", str(mount.source.readlink()), str(mount.target))
             else:
-                source = mount.target if in_view else mount.source
+                source = mount.target if nested else mount.source
                 bind = "--bind" if mount.writable else "--ro-bind"
                 yield from (bind, str(source), str(mount.target))

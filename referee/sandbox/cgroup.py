@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from referee.sandbox.limits import ResourceLimits
 
 _MAIN = "arena-main"
-"""The group that our own processes move to: in version 2, only leaves hold processes."""
+"""The child group for our own processes: in version 2, only leaves hold processes."""
 
 _OWN_PROCESSES = 8
 """Processes of bubblewrap around a bot."""
@@ -48,28 +48,34 @@ class Cgroup:
         self._parent.remove(self._folder)
 
     def oom_kills(self) -> int:
-        """Return how many processes the kernel ended for the group's memory."""
-        return self._parent.oom_kills(self._folder)
+        """Return how many of the group's processes the kernel's OOM killer ended."""
+        events = _read(self._folder / self._parent.oom_file)
+        fields = dict(line.split()[:2] for line in events.splitlines())
+        return int(fields.get("oom_kill", 0))
 
     def peak_memory(self) -> int:
-        """Return the most memory that the group used, in bytes; 0 where the kernel keeps none."""
-        return self._parent.peak_memory(self._folder)
+        """Return the group's peak memory in bytes; 0 where the kernel keeps none."""
+        return int(_read(self._folder / self._parent.peak_file) or 0)
 
 
 class CgroupParent(ABC):
-    """Create control groups of bots below one of our own."""
+    """Create control groups of bots below one of our own.
+
+    Attributes:
+        oom_file: the file of a group that counts its ``oom_kill``.
+        peak_file: the file of a group that holds its peak memory.
+    """
+
+    oom_file: str
+    peak_file: str
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._numbers = count()
-        self._not_removed: list[Path] = []
+        self._not_removed: set[Path] = set()
 
     def make(self, limits: ResourceLimits) -> Cgroup:
-        """Return a new control group with these limits.
-
-        Raises:
-            OSError: the kernel refuses.
-        """
+        """Create a control group with these limits; OSError when the kernel refuses."""
         for folder in list(self._not_removed):
             self.remove(folder)
         folder = self._folder / f"bot-{os.getpid()}-{next(self._numbers)}"
@@ -82,30 +88,17 @@ class CgroupParent(ABC):
         return Cgroup(self, folder)
 
     def remove(self, folder: Path) -> None:
-        """Remove a group whose processes have ended, now or at the latest when one is made."""
+        """Remove a group whose processes have ended; retry in the next `make` if it is busy."""
+        self._not_removed.add(folder)
         for _ in range(_TRIES):
             try:
-                folder.rmdir()
-            except FileNotFoundError:
-                break
+                with suppress(FileNotFoundError):
+                    folder.rmdir()
             except OSError:  # the last process of the group is not quite gone
                 time.sleep(_PAUSE)
             else:
-                break
-        else:
-            if folder not in self._not_removed:
-                self._not_removed.append(folder)
-            return
-        with suppress(ValueError):
-            self._not_removed.remove(folder)
-
-    @abstractmethod
-    def oom_kills(self, folder: Path) -> int:
-        """Return how many processes of a group the kernel ended for its memory."""
-
-    @abstractmethod
-    def peak_memory(self, folder: Path) -> int:
-        """Return the most memory that a group used, in bytes."""
+                self._not_removed.discard(folder)
+                return
 
     @abstractmethod
     def _limit(self, folder: Path, limits: ResourceLimits) -> None: ...
@@ -114,8 +107,11 @@ class CgroupParent(ABC):
 class CgroupV2(CgroupParent):
     """Create control groups of version 2."""
 
+    oom_file = "memory.events"
+    peak_file = "memory.peak"
+
     def __init__(self, folder: Path) -> None:
-        """Make the group one that hands its controllers on.
+        """Delegate the group's controllers to its children.
 
         Raises:
             SandboxUnavailableError: it has no memory controller.
@@ -131,14 +127,6 @@ class CgroupV2(CgroupParent):
         _empty(folder)
         (folder / "cgroup.subtree_control").write_text(" ".join(wanted))
 
-    def oom_kills(self, folder: Path) -> int:
-        """Return ``oom_kill`` of ``memory.events``."""
-        return _value(folder / "memory.events", "oom_kill")
-
-    def peak_memory(self, folder: Path) -> int:
-        """Return ``memory.peak``."""
-        return int(_read(folder / "memory.peak") or 0)
-
     def _limit(self, folder: Path, limits: ResourceLimits) -> None:
         (folder / "memory.max").write_text(str(limits.memory))
         (folder / "memory.oom.group").write_text("1")
@@ -152,13 +140,8 @@ class CgroupV2(CgroupParent):
 class CgroupV1(CgroupParent):
     """Create control groups of version 1's memory controller."""
 
-    def oom_kills(self, folder: Path) -> int:
-        """Return ``oom_kill`` of ``memory.oom_control``."""
-        return _value(folder / "memory.oom_control", "oom_kill")
-
-    def peak_memory(self, folder: Path) -> int:
-        """Return ``memory.max_usage_in_bytes``."""
-        return int(_read(folder / "memory.max_usage_in_bytes") or 0)
+    oom_file = "memory.oom_control"
+    peak_file = "memory.max_usage_in_bytes"
 
     def _limit(self, folder: Path, limits: ResourceLimits) -> None:
         (folder / "memory.limit_in_bytes").write_text(str(limits.memory))
@@ -167,14 +150,13 @@ class CgroupV1(CgroupParent):
 
 
 def find_cgroups(folder: Path | None = None) -> CgroupParent:
-    """Return where control groups can be made.
+    """Find the control group in which those of bots can be created.
 
     Args:
-        folder: a control group that was set aside for us; the one that was delegated to this
-            process if None.
+        folder: a control group set aside for us; the one delegated to this process if None.
 
     Raises:
-        SandboxUnavailableError: there is none; the sentence says why.
+        SandboxUnavailableError: there is none; the message says why.
     """
     try:
         if folder is None:
@@ -189,7 +171,7 @@ def find_cgroups(folder: Path | None = None) -> CgroupParent:
 
 
 def _delegated() -> Path:
-    """Return our own group when somebody left it to us."""
+    """Return our own group if it was delegated to us."""
     folder = _own_group()
     if folder.name == _MAIN:
         folder = folder.parent
@@ -203,10 +185,8 @@ def _delegated() -> Path:
 
 
 def _own_group() -> Path:
-    path = next(
-        (line[3:] for line in _read(Path("/proc/self/cgroup")).splitlines() if line[:3] == "0::"),
-        None,
-    )
+    groups = _read(Path("/proc/self/cgroup")).splitlines()
+    path = next((line[3:] for line in groups if line[:3] == "0::"), None)
     for line in _read(Path("/proc/self/mountinfo")).splitlines():
         mount, _, filesystem = line.partition(" - ")
         if path is not None and filesystem.startswith("cgroup2 "):
@@ -230,8 +210,3 @@ def _read(file: Path) -> str:
         return file.read_text(encoding="ascii")
     except FileNotFoundError:
         return ""
-
-
-def _value(file: Path, key: str) -> int:
-    fields = dict(line.split()[:2] for line in _read(file).splitlines())
-    return int(fields.get(key, 0))

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import os
 import subprocess
-from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 DEPTH_LIMIT = 32
-"""Folders within folders. Deeper ones hide behind paths that are too long to be looked at."""
+"""Nested folders. Paths of deeper ones may be too long for system calls."""
 
 
-@dataclass(frozen=True, slots=True)
-class FolderUse:
-    """Hold the size of a folder.
-
-    Attributes:
-        size: bytes on the disk.
-        files: files and folders.
-        hides: whether there is more that we may not read, or below `DEPTH_LIMIT`.
-    """
+class FolderUse(NamedTuple):
+    """Hold the bytes on disk, the count of files and folders, and whether some cannot be read."""
 
     size: int
     files: int
@@ -31,7 +23,7 @@ class FolderUse:
 
 
 def folder_use(folder: Path, *, most_files: int) -> FolderUse:
-    """Return what a folder holds; counting ends soon after ``most_files``."""
+    """Measure a folder down to `DEPTH_LIMIT`; counting ends soon after ``most_files``."""
     size = files = 0
     hides = False
     waiting = [(str(folder), 0)]
@@ -58,7 +50,7 @@ def folder_use(folder: Path, *, most_files: int) -> FolderUse:
 
 
 def prune(folder: Path) -> None:
-    """Remove what is nested deeper than `DEPTH_LIMIT`, which few programs can handle."""
+    """Remove folders nested deeper than `DEPTH_LIMIT`, which few programs can handle."""
     waiting = [(str(folder), 0)]
     while waiting:
         path, depth = waiting.pop()
@@ -69,7 +61,7 @@ def prune(folder: Path) -> None:
         if depth < DEPTH_LIMIT:
             waiting += [(found, depth + 1) for found in below]
         elif below:
-            # Python's own way of removing a tree ends at a depth of some hundreds.
+            # shutil.rmtree fails at a depth of some hundreds.
             subprocess.run(["rm", "-rf", "--", *below], check=False, stderr=subprocess.DEVNULL)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _LEAST_DATA = 512 << 20
-"""Interpreters reserve much that they never touch."""
+"""Interpreters reserve much memory that they never touch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,15 @@ class ResourceLimits:
 
     @property
     def data(self) -> int:
-        """Private memory that one process may reserve.
+        """The limit of one process's reserved private memory (RLIMIT_DATA).
 
-        More than it may use: what ends a greedy bot is its use, which can be told from a crash.
-        Never the whole address space, of which Node alone reserves a gigabyte.
+        It exceeds `memory`, so that a bot is ended for its use, which can be told from a crash.
+        The address space is not limited: Node alone reserves a gigabyte of it.
         """
         return max(_LEAST_DATA, self.memory + self.memory // 4)
 
-    def outer_words(self) -> tuple[str, ...]:
-        """Return the limits of ``prlimit`` that hold inside and outside of a sandbox."""
+    def outer_arguments(self) -> tuple[str, ...]:
+        """Return the arguments of ``prlimit`` that are set outside of the sandbox."""
         return (
             f"--nofile={self.open_files}",
             f"--fsize={self.file_bytes}",
@@ -59,10 +59,9 @@ class ResourceLimits:
             "--sigpending=256",
         )
 
-    def inner_words(self) -> tuple[str, ...]:
-        """Return the limits of ``prlimit`` that are set last.
+    def inner_arguments(self) -> tuple[str, ...]:
+        """Return the arguments of ``prlimit`` that are set inside of the sandbox.
 
-        The number of processes is counted by user: inside a user namespace of its own that is the
-        bot alone, outside of it everything that we run.
+        Processes are counted by user: inside the bot's user namespace only its own.
         """
         return (f"--nproc={self.processes}", f"--data={self.data}")

@@ -1,7 +1,7 @@
-"""End a bot by its pid namespace, which ends when its first process does.
+"""Kill a bot by its pid namespace, which ends when its first process does.
 
 bubblewrap's outer process ends before the namespace is empty, so both are waited for. The kernel
-lets the first process end last: when it has, nothing of the bot is left.
+lets the first process end last: when it has, no process of the bot is left.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 _INFO_BYTES = 4096
 
 
-class Namespace:
-    """Track the first process of a namespace, once bubblewrap has told its id.
+class PidNamespace:
+    """Track the first process of a pid namespace, once bubblewrap has told its id.
 
     Attributes:
         first_pid: its process id outside; None while it is not known, or when there never was one.
     """
 
     def __init__(self, info: int, *, outer: int, first_known: Callable[[int], None]) -> None:
-        """Begin to read from bubblewrap.
+        """Begin to read from bubblewrap's ``--info-fd``, which is closed here.
 
         Args:
-            info: what bubblewrap writes to; closed by us.
+            info: our end of that pipe.
             outer: the process that we started.
             first_known: called once, with the id of the first process.
         """
@@ -44,7 +44,7 @@ class Namespace:
         self._received = b""
         self._handle = -1
         self._loop = asyncio.get_running_loop()
-        self._empty: asyncio.Event = asyncio.Event()
+        self._empty = asyncio.Event()
         self._loop.add_reader(info, self._read)
 
     def terminate(self) -> None:
@@ -67,11 +67,11 @@ class Namespace:
             self._kill_during_setup()
 
     async def wait_until_empty(self) -> None:
-        """Wait until nothing is left in it; the outer process has ended already."""
+        """Wait until no process is left in it; the outer process has ended already."""
         self._read()
         self._stop_reading()
         if self._handle >= 0:
-            # The kernel has told the first one to end when the outer process did.
+            # The kernel signalled the first process when the outer one ended.
             self.kill()
             await self._empty.wait()
 

@@ -8,7 +8,7 @@ import os
 HEAD_BYTES = 64 << 10
 TAIL_BYTES = 64 << 10
 FREE_BYTES = 1 << 20
-"""Bytes of output after which a bot is read more slowly, so that a flood slows the bot alone."""
+"""Bytes of output after which reads are throttled, so that a flood slows the bot alone."""
 
 _CHUNK = 64 << 10
 _PAUSE = 0.020
@@ -17,11 +17,7 @@ _LAST_READS = 16
 
 
 class OutputRing:
-    """Keep the first and the last bytes of a stream.
-
-    Attributes:
-        total: bytes seen.
-    """
+    """Keep the first and the last bytes of a stream, and count the ``total``."""
 
     __slots__ = ("_head", "_tail", "total")
 
@@ -39,20 +35,16 @@ class OutputRing:
         del self._tail[:-TAIL_BYTES]
 
     def text(self) -> str:
-        """Return what was kept, with a line that says how much is missing."""
+        """Return the head and tail, with a line that tells how many bytes are left out."""
         lost = self.total - len(self._head) - len(self._tail)
         gap = f"\n[... {lost} bytes left out ...]\n".encode() if lost else b""
         return (bytes(self._head) + gap + bytes(self._tail)).decode("utf-8", errors="replace")
 
 
 class OutputPipe:
-    """Own the pipe that a bot's stdout or stderr is drained through.
+    """Drain a bot's stdout or stderr into ``ring``; the child inherits ``write_end``.
 
     Never waits for the end of the file: a grandchild may hold the other end for ever.
-
-    Attributes:
-        ring: what came through.
-        write_end: the descriptor that the child inherits.
     """
 
     def __init__(self) -> None:
@@ -71,11 +63,11 @@ class OutputPipe:
             self.write_end = -1
 
     def close(self) -> None:
-        """Take what is still in the pipe, then close it."""
+        """Read the rest of the pipe, then close it."""
         if not self._open:
             return
         self.close_write_end()
-        # Bounded: somebody who got away may hold the other end and go on writing.
+        # Bounded: an orphan may hold the other end and go on writing.
         for _ in range(_LAST_READS):
             if not (self._open and self._read()):
                 break

@@ -1,4 +1,4 @@
-"""Try to get out of a sandbox from inside; exit with what succeeded.
+"""Try to escape from a sandbox; exit with a message that lists the attempts that succeeded.
 
 ``probe.py PORT OTHER PROCESSES``: a TCP port that listens on the host's loopback, the path of
 another seat's socket on the host, and how many processes a bot may have. It is copied into a bot's
@@ -18,7 +18,7 @@ NOBODY = 65534
 
 
 def main(port: int, other: str, processes: int) -> list[str]:
-    """Return what a bot can do here that it should not."""
+    """Return the attempts that succeeded, and requirements that fail."""
     own = os.environ["ARENA_BOT_ADDRESS"].removeprefix("unix:")
     found = {
         "the host's loopback can be reached": _connects(socket.AF_INET, ("127.0.0.1", port)),

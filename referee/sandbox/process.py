@@ -1,8 +1,8 @@
 """Start a bot process, read its output, and end it with everything that it started.
 
 The process leads a session of its own. In a sandbox it ends with its pid namespace; without one,
-whatever it leaves behind is found by the session or by the token in its environment. The exit code
-says how a bot ended, not the stream; in a sandbox it is no more than the bot's claim.
+orphans are found by the session or by the token in their environment. The exit code says how a bot
+ended, not the stream; in a sandbox it is no more than the bot's claim.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from referee.sandbox.namespace import Namespace
+from referee.sandbox.namespace import PidNamespace
+from referee.sandbox.orphans import kill_orphans
 from referee.sandbox.output import OutputPipe
-from referee.sandbox.stragglers import end_stragglers
 from referee.sandbox.watchdog import Watchdog
+from referee.tasks import is_set_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +32,7 @@ GRACE = 0.5
 """Seconds between SIGTERM and SIGKILL."""
 
 _SIGNALLED = 128
-"""What bubblewrap and shells add to the number of the signal that ended a command."""
+"""Bubblewrap and shells add this to the number of the signal that ended a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +41,11 @@ class ExitReport:
 
     Attributes:
         code: exit code; negative for a signal.
-        stopped: whether we ended it.
+        stopped: whether `BotProcess.stop` ended it.
         peak_memory: most memory of all its processes, in bytes, seen twenty times a second.
         cpu_seconds: user and system time of the process and its children, seen as often.
         output_bytes: how much it printed.
-        overuse: what it used too much of, so that it was ended; empty otherwise.
+        overuse: the limit for which it was ended, as a phrase; empty otherwise.
     """
 
     code: int
@@ -87,9 +88,9 @@ class BotProcess:
 
         Args:
             command: what to start.
-            sandbox: what it becomes.
+            sandbox: makes the command a launch.
             exited: called once, when the process has ended.
-            limits: other ones than the sandbox's own.
+            limits: replace the sandbox's own.
 
         Raises:
             InvalidBotError: the command names no program.
@@ -98,7 +99,7 @@ class BotProcess:
         self.report: ExitReport | None = None
         self._exited = exited
         self._stopping = False
-        self._gone = False
+        self._reaped = False
         self._overuse = ""
         self._token_variable = f"ARENA_BOT_TOKEN={command.token}" if command.token else ""
         self._ended = asyncio.Event()
@@ -119,11 +120,11 @@ class BotProcess:
         launch.close_inherited()
         asyncio.get_running_loop().add_reader(self._pidfd, self._reap)
         self._watchdog: Watchdog | None = None
-        self._namespace: Namespace | None = None
+        self._namespace: PidNamespace | None = None
         if launch.info is None:
             self._start_watchdog(self.pid)
         else:
-            self._namespace = Namespace(
+            self._namespace = PidNamespace(
                 launch.info, outer=self.pid, first_known=self._start_watchdog
             )
 
@@ -148,7 +149,7 @@ class BotProcess:
             first,
             self._launch,
             session=None if self._namespace is None else self.pid,
-            overused=self._end_for_overuse,
+            report_overuse=self._end_for_overuse,
         )
 
     @property
@@ -162,16 +163,11 @@ class BotProcess:
 
     async def wait(self, limit: float) -> ExitReport | None:
         """Wait up to ``limit`` seconds for the end of the process."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(limit):
-                await self._ended.wait()
+        await is_set_within(self._ended, limit)
         return self.report
 
     async def stop(self, grace: float = GRACE) -> ExitReport:
-        """End the process and everything that it started; may be called more than once.
-
-        SIGTERM, up to ``grace`` seconds, SIGKILL, then whatever is left.
-        """
+        """Send SIGTERM, after ``grace`` seconds SIGKILL, and end all descendants; idempotent."""
         self._stopping = True
         if self.report is None and grace > 0:
             self._terminate()
@@ -187,16 +183,16 @@ class BotProcess:
     async def _clean_up(self) -> None:
         if self._namespace is not None:
             await self._namespace.wait_until_empty()
-        elif not self._gone:
-            end_stragglers(self.pid, self._token_variable)
-        self._gone = True
+        elif not self._reaped:
+            kill_orphans(self.pid, self._token_variable)
+        self._reaped = True
         self.stdout.close()
         self.stderr.close()
         if self._launch.written is None:
-            self._launch.held.close()
-        else:  # it goes through the whole folder
+            self._launch.resources.close()
+        else:  # blocks: goes through the whole folder
             loop = asyncio.get_running_loop()
-            await loop.run_in_executor(None, self._launch.held.close)
+            await loop.run_in_executor(None, self._launch.resources.close)
 
     def _terminate(self) -> None:
         if self._namespace is not None:
@@ -210,9 +206,9 @@ class BotProcess:
         self._signal_group(signal.SIGKILL)
 
     def _signal_group(self, number: signal.Signals) -> None:
-        # The group's id is ours until the group is empty, even after its leader was reaped. Once
-        # everybody was ended, it may be anybody's.
-        if self._gone:
+        # The group's id is ours until the group is empty, even after its leader was reaped. After
+        # that the kernel may give it to another process.
+        if self._reaped:
             return
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, number)

@@ -6,39 +6,24 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICK = os.sysconf("SC_CLK_TCK")
 _PIECE = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Hold what a process uses.
+def usage(pid: int) -> tuple[int, float]:
+    """Return a process's resident set (RSS) in bytes and its processor seconds; 0 when it is gone.
 
-    Attributes:
-        resident: bytes of its resident set, those that it shares included.
-        cpu_seconds: processor time of itself and of children that it waited for.
+    The resident set includes shared pages, the seconds those of children that it waited for.
     """
-
-    resident: int
-    cpu_seconds: float
-
-
-def usage(pid: int) -> Usage | None:
-    """Return what a process uses; None when it is gone."""
-    try:
-        # The name is in brackets and may hold anything; proc(5) numbers fields from 1.
-        fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-    except OSError:
-        return None
+    fields = _stat(pid)
     ticks = sum(int(field) for field in fields[11:15])
-    return Usage(resident=int(fields[21]) * _PAGE, cpu_seconds=ticks / _TICK)
+    return (int(fields[21]) * _PAGE, ticks / _TICK) if fields else (0, 0.0)
 
 
-def proportional(pid: int) -> int | None:
-    """Return the bytes of a process, of shared pages only its share; None if nobody tells us."""
+def proportional_set(pid: int) -> int | None:
+    """Return a process's proportional set (PSS) in bytes; None if the kernel does not tell."""
     try:
         for line in _read(f"/proc/{pid}/smaps_rollup").splitlines():
             if line.startswith(b"Pss:"):
@@ -49,7 +34,7 @@ def proportional(pid: int) -> int | None:
 
 
 def family(pid: int) -> list[int]:
-    """Return a process and all that descend from it; orphans belong to the namespace's first."""
+    """Return a process and its descendants; its namespace's first process adopts orphans."""
     found = [pid]
     for member in found:  # grows meanwhile
         try:
@@ -62,25 +47,18 @@ def family(pid: int) -> list[int]:
 
 
 def in_other_sessions(members: list[int], session: int) -> list[int]:
-    """Return those of some processes that are in another session than this one."""
+    """Return those of some processes that are not in this session."""
     return [member for member in members if _session(member) not in {session, 0}]
 
 
 def parent(pid: int) -> int | None:
     """Return the parent of a process; None when it is gone."""
-    try:
-        return int(_read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[1])
-    except OSError:
-        return None
+    fields = _stat(pid)
+    return int(fields[1]) if fields else None
 
 
-def files_in(pid: int, folders: tuple[str, ...]) -> int:
-    """Return how many files and folders there are in file systems that a process sees.
-
-    Args:
-        pid: a process of the sandbox.
-        folders: where file systems are mounted in it.
-    """
+def used_inodes(pid: int, folders: tuple[str, ...]) -> int:
+    """Return the inodes used in file systems mounted at these folders of a process's root."""
     total = 0
     for folder in folders:
         try:
@@ -89,6 +67,15 @@ def files_in(pid: int, folders: tuple[str, ...]) -> int:
             continue
         total += found.f_files - found.f_ffree
     return total
+
+
+def _stat(pid: int) -> list[bytes]:
+    """Return the fields of proc(5)'s ``stat`` from the third on; none when the process is gone."""
+    try:
+        # The name, the second one, is in brackets and may hold anything.
+        return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    except OSError:
+        return []
 
 
 def _session(pid: int) -> int:

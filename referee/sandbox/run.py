@@ -17,14 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """Report how a command ended.
-
-    Attributes:
-        exit: its code, what it used.
-        timed_out: whether it was ended because it took too long.
-        stdout: what it printed, bounded.
-        stderr: what it printed there, bounded.
-    """
+    """Report how a command ended; its output is bounded."""
 
     exit: ExitReport
     timed_out: bool
@@ -46,12 +39,11 @@ async def run_in_sandbox(
     """Run a command without a network, and leave no process of it behind.
 
     Args:
-        command: what is run; nobody listens to it, so it needs no socket. Where it may write the
-            folder, what it leaves there is bounded by `ResourceLimits.folder_bytes`, and as little
-            to be trusted as the command.
-        sandbox: what it runs in.
-        limit: how long it may take.
-        limits: other ones than the sandbox's own.
+        command: needs no socket. Files that it leaves in a writable folder are bounded by
+            `ResourceLimits.folder_bytes`, and no more to be trusted than the command.
+        sandbox: runs it.
+        limit: the time limit.
+        limits: replace the sandbox's own.
 
     Raises:
         InvalidBotError: the command names no program.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
-"""Where a bot finds programs; what lies below /usr is the same inside the sandbox."""
+"""PATH of a bot; /usr is the same inside the sandbox."""
 
 _PROBE_SECONDS = 60.0
 
@@ -46,9 +46,9 @@ class Runtime:
     """Describe how a program is run.
 
     Attributes:
-        argv: the words that stand for its name in a command.
-        folders: what it must be able to read, absolute, at the same paths as outside.
-        environment: what it needs besides every bot's environment.
+        argv: replaces its name in a command.
+        folders: mounted read-only at the same absolute paths as outside.
+        environment: added to every bot's environment.
     """
 
     argv: tuple[str, ...]
@@ -72,7 +72,7 @@ class Runtimes:
         return self.by_name["python"]
 
     def resolve(self, words: tuple[str, ...], folder: Path) -> Runtime:
-        """Return how a command is run inside the sandbox, where the folder is ``/bot``.
+        """Resolve a command inside the sandbox, where the folder is ``/bot``.
 
         A name with a slash is relative to the bot's folder; any other name is a runtime's, or that
         of a program of the system.
@@ -99,15 +99,10 @@ class Runtimes:
 def find_runtimes(
     *, python: Path | None = None, node: Path | None = None, node_modules: Path | None = None
 ) -> Runtimes:
-    """Find the interpreters, and ask them which folders they need.
-
-    Args:
-        python: the interpreter of Python bots, in which the SDK is installed; our own if None.
-        node: the interpreter of JavaScript bots; the one on PATH if None.
-        node_modules: a folder of that name with the packages that every such bot may require.
+    """Find the interpreters that `SandboxSettings` names, and the folders that they need.
 
     Raises:
-        InputError: an interpreter that was named does not serve.
+        InputError: an interpreter that was named cannot run bots.
     """
     found = {"python": python_runtime(python or Path(sys.executable))}
     found["python3"] = found["python"]
@@ -119,9 +114,9 @@ def find_runtimes(
 
 @cache
 def python_runtime(executable: Path) -> Runtime:
-    """Return an interpreter with all that ``import referee.sdk`` reads.
+    """Return an interpreter with the folders that ``import referee.sdk`` reads.
 
-    That is its installation, that of the virtual environment, and the sources of an editable
+    These are its installation, that of the virtual environment, and the sources of an editable
     install, which lie outside of both.
 
     Raises:

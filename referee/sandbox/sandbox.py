@@ -1,8 +1,7 @@
-"""Turn a bot's command into a process with limits, an environment, and isolation or none.
+"""Turn a bot's command into the arguments of a process with limits, isolated or not.
 
-`Sandbox` is the interface; `PlainSandbox` starts the bot as a plain process of our own user with
-limits, which keeps honest bots in bounds and stops no hostile one. Isolation is
-`referee.sandbox.bubblewrap`.
+`Sandbox` is the interface; `PlainSandbox` starts a process of our own user with limits, which stops
+no hostile bot. Isolation is `referee.sandbox.bubblewrap`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from referee.sandbox.folder_use import prune
 from referee.sandbox.limits import ResourceLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from referee.sandbox.cgroup import Cgroup
@@ -36,9 +35,8 @@ class BotCommand:
     Attributes:
         words: the command of ``bot.toml``.
         folder: the bot's folder, in which the command starts.
-        socket: the unix socket on which the referee waits for this process, alone in its folder;
-            None when nobody waits.
-        token: what the process must say to claim its seat.
+        socket: the unix socket to which the process connects, alone in its folder; or None.
+        token: authenticates the process on that socket.
         protocol: ``grpc``, or ``jsonl`` for a bot that needs the bridge.
         writable: whether the bot's folder may be written.
     """
@@ -53,19 +51,19 @@ class BotCommand:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Hold the arguments of `subprocess.Popen`, and what is needed to watch and end the process.
+    """Hold the arguments of `subprocess.Popen`, and what monitors and ends the process.
 
     Attributes:
         argv: the whole command.
         environment: the whole environment.
         folder: the working directory.
-        limits: what the process may use.
-        inherited: descriptors that the child inherits; closed by us once it has started.
-        info: our end of a pipe through which bubblewrap tells the first process of the bot's pid
-            namespace; None where there is no namespace. The reader closes it.
-        cgroup: the control group that the process is born in.
-        written: the folder that the process may write, and that has to be watched.
-        held: what the process holds, closed when nothing of it is left.
+        limits: of the process.
+        inherited: descriptors for the child; closed here once it has started.
+        info: our end of the pipe of bubblewrap's ``--info-fd``; None where there is no pid
+            namespace. The reader closes it.
+        cgroup: the control group in which the process starts.
+        written: the folder that the process may write, whose size is monitored.
+        resources: closed when no process of the bot is left.
     """
 
     argv: tuple[str, ...]
@@ -76,19 +74,18 @@ class Launch:
     info: int | None = None
     cgroup: Cgroup | None = None
     written: Path | None = None
-    held: ExitStack = field(default_factory=ExitStack)
+    resources: ExitStack = field(default_factory=ExitStack)
 
     def close_inherited(self) -> None:
-        """Close our copies of what the child inherits."""
-        for descriptor in self.inherited:
-            os.close(descriptor)
+        """Close our copies of the child's descriptors."""
+        close_descriptors(self.inherited)
 
     def close_all(self) -> None:
-        """Close everything: the process could not be started."""
+        """Close all descriptors and resources: the process could not be started."""
         self.close_inherited()
         if self.info is not None:
             os.close(self.info)
-        self.held.close()
+        self.resources.close()
 
 
 class Sandbox(ABC):
@@ -97,8 +94,8 @@ class Sandbox(ABC):
     Attributes:
         tier: how strong the isolation is, stored with every match: ``none``, ``bwrap+watchdog``,
             ``bwrap+cgroup``.
-        limits: what a bot may use.
-        why: why the isolation is no stronger; empty when nobody looked.
+        limits: of each bot.
+        why: why the isolation is no stronger; empty when none was tried.
     """
 
     tier: str
@@ -107,23 +104,19 @@ class Sandbox(ABC):
 
     @abstractmethod
     def launch(self, command: BotCommand, *, limits: ResourceLimits | None = None) -> Launch:
-        """Return what is to be run.
-
-        Args:
-            command: what a bot's folder says.
-            limits: other ones than the sandbox's own.
+        """Return the process to start; ``limits`` replace the sandbox's own.
 
         Raises:
             InvalidBotError: the command names no program.
-            OSError: the machine is at its end.
+            OSError: no descriptor, user id or control group is left.
         """
 
     @abstractmethod
     def require_isolation(self) -> None:
-        """Refuse to run bots that nobody trusts, unless they are isolated.
+        """Refuse to run untrusted bots without isolation.
 
         Raises:
-            SandboxUnavailableError: they are not; the sentence says why, and what to do.
+            SandboxUnavailableError: there is none; the message says why, and what to do.
         """
 
 
@@ -142,24 +135,24 @@ class PlainSandbox(Sandbox):
         words = resolve_program(command)
         if command.protocol == "jsonl":
             words = (sys.executable, *BRIDGE, *words)
-        held = ExitStack()
+        resources = ExitStack()
         if command.writable:
-            held.callback(prune, command.folder)
+            resources.callback(prune, command.folder)
         return Launch(
             argv=(
                 *("nice", "-n", str(limits.nice)),
-                *("prlimit", f"--data={limits.data}", *limits.outer_words(), "--"),
+                *("prlimit", f"--data={limits.data}", *limits.outer_arguments(), "--"),
                 *words,
             ),
             environment={**_inherited_environment(), **bot_environment(command, command.socket)},
             folder=command.folder,
             limits=limits,
             written=command.folder if command.writable else None,
-            held=held,
+            resources=resources,
         )
 
     def require_isolation(self) -> None:
-        """Refuse bots that nobody trusts: they would not be isolated."""
+        """Refuse untrusted bots: there is no isolation."""
         raise SandboxUnavailableError(
             "submitted bots are not run, because this machine has no sandbox for them: "
             f"{self.why or 'none was asked for'}. Repair that, or give --allow-unsandboxed-bots "
@@ -192,12 +185,7 @@ def resolve_program(command: BotCommand) -> tuple[str, ...]:
 
 
 def bot_environment(command: BotCommand, socket: Path | None) -> dict[str, str]:
-    """Return what every bot process finds in its environment.
-
-    Args:
-        command: whose token is told.
-        socket: where the bot finds the referee's socket.
-    """
+    """Return the environment of every bot; ``socket`` is the referee's as the bot sees it."""
     found = {
         "LANG": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",
@@ -208,6 +196,12 @@ def bot_environment(command: BotCommand, socket: Path | None) -> dict[str, str]:
         found["ARENA_BOT_ADDRESS"] = f"unix:{socket}"
         found["ARENA_BOT_TOKEN"] = command.token
     return found
+
+
+def close_descriptors(descriptors: Iterable[int]) -> None:
+    """Close file descriptors."""
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 def _inherited_environment() -> dict[str, str]:

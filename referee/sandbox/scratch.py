@@ -1,7 +1,7 @@
 """Create temporary folders that are removed even after their process was killed.
 
-A folder holds a locked file; the kernel gives the lock back when its process ends, however it
-ends. Whoever starts later removes the folders whose lock is free.
+A folder holds a locked file; the kernel releases the lock when its process ends. A later process
+removes the folders whose lock is free.
 """
 
 from __future__ import annotations
@@ -15,34 +15,29 @@ from pathlib import Path
 
 PREFIX = "arena-"
 LOCK = ".scratch-lock"
-"""A name that no other program gives a file: whoever holds one is ours to remove."""
+"""A name that no other program gives a file: folders with it are ours to remove."""
 
 YOUNG = 60.0
 """Seconds for which a folder is left alone: it may not be locked yet."""
-
 
 LONGEST_PREFIX = 60
 """Bytes of a folder's path that leave room for a socket below it: Linux takes 107 in all."""
 
 
 def short_folder() -> Path:
-    """Return where sockets may lie: the temporary folder, or /tmp when its path is too long."""
+    """Return a folder for sockets: the temporary folder, or /tmp when its path is too long."""
     usual, short = Path(tempfile.gettempdir()), Path("/tmp")  # noqa: S108 -- folders of our own there
     is_long = len(os.fsencode(usual)) > LONGEST_PREFIX
     return short if is_long and os.access(short, os.W_OK | os.X_OK) else usual
 
 
 class Scratch:
-    """Create a temporary folder, locked until `remove`.
+    """Create a temporary folder, ``path``, locked until `remove`.
 
     Args:
-        kind: what it is for, a part of its name: ``table``.
-        readable: whether other users may look into it, as bots in the sandbox are; else this one
-            alone.
+        kind: a part of its name: ``table``.
+        readable: whether other users, as bots in the sandbox are, may read it.
         short: whether it is for sockets, whose paths must be short.
-
-    Attributes:
-        path: the folder.
     """
 
     def __init__(self, kind: str, *, readable: bool = False, short: bool = False) -> None:
@@ -54,16 +49,16 @@ class Scratch:
             self.path.chmod(0o755)
 
     def remove(self) -> None:
-        """Remove the folder with all that is in it."""
+        """Remove the folder with its content."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
 
 
 def sweep(*, young: float = YOUNG) -> int:
-    """Remove what killed processes of this user left; return how many folders.
+    """Remove folders of this user's killed processes; return the count.
 
     Args:
-        young: folders that were changed within so many seconds are left alone.
+        young: folders changed within so many seconds are left alone.
     """
     swept = 0
     places = {Path(tempfile.gettempdir()), short_folder()}

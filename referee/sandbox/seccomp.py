@@ -14,7 +14,6 @@ from __future__ import annotations
 import errno
 import os
 import struct
-from dataclasses import dataclass
 from functools import cache
 
 from referee.errors import SandboxUnavailableError
@@ -83,16 +82,8 @@ _UNKNOWN = 463
 """From here on, calls that are newer than this list, and x86_64's second set for the same calls."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Architecture:
-    audit: int
-    column: int
-
-
-_ARCHITECTURES = {
-    "x86_64": _Architecture(audit=0xC000003E, column=0),
-    "aarch64": _Architecture(audit=0xC00000B7, column=1),
-}
+# machine: its AUDIT_ARCH, and its column in the table of system calls
+_ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
 
 @cache
@@ -106,23 +97,23 @@ def seccomp_filter(machine: str = "") -> bytes:
         SandboxUnavailableError: there is no table of system calls for it.
     """
     machine = machine or os.uname().machine
-    architecture = _ARCHITECTURES.get(machine)
-    if architecture is None:
+    if machine not in _ARCHITECTURES:
         raise SandboxUnavailableError(
             f"the sandbox knows no system calls of {machine}; it runs on "
             + " and ".join(_ARCHITECTURES)
         )
-    return _Assembler(architecture).assemble()
+    return _Assembler(*_ARCHITECTURES[machine]).assemble()
 
 
 class _Assembler:
-    def __init__(self, architecture: _Architecture) -> None:
-        self._architecture = architecture
+    def __init__(self, audit: int, column: int) -> None:
+        self._audit = audit
+        self._column = column
         self._program = bytearray()
 
     def assemble(self) -> bytes:
         self._emit(_LOAD, _ARCHITECTURE)
-        self._emit(_JUMP_EQUAL, self._architecture.audit, yes=1)
+        self._emit(_JUMP_EQUAL, self._audit, yes=1)
         self._emit(_RETURN, _KILL)
         self._emit(_LOAD, _NUMBER)
         self._emit(_JUMP_NOT_LESS, _UNKNOWN, no=1)
@@ -142,7 +133,7 @@ class _Assembler:
         return bytes(self._program)
 
     def _number(self, name: str) -> int | None:
-        return NUMBERS[name][self._architecture.column]
+        return NUMBERS[name][self._column]
 
     def _emit(self, code: int, operand: int, *, yes: int = 0, no: int = 0) -> None:
         """Append an instruction; a jump leaves out ``yes`` or ``no`` instructions after it."""

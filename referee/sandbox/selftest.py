@@ -23,18 +23,17 @@ if TYPE_CHECKING:
 _LIMIT = timedelta(seconds=30)
 _PROBE = Path(__file__).with_name("probe.py")
 _SHOWN = 300
-"""Characters of what bubblewrap or the probe said."""
+"""Characters of bubblewrap's or the probe's stderr in a message."""
 
 
 async def detect_sandbox(settings: SandboxSettings | None = None) -> Sandbox:
     """Return the strongest sandbox that works here; its `why` says why it is no stronger.
 
-    From the strongest: ``bwrap+cgroup``, ``bwrap+watchdog``, ``none``. Each is tried with a bot
-    that tries to get out of the sandbox. Whether bots that nobody trusts may run in the one that
-    is left, `Sandbox.require_isolation` says.
+    From the strongest: ``bwrap+cgroup``, ``bwrap+watchdog``, ``none``. Each is probed with a bot
+    that tries to escape. `Sandbox.require_isolation` refuses untrusted bots in ``none``.
 
     Raises:
-        InputError: an interpreter that the settings name does not serve.
+        InputError: an interpreter that the settings name cannot run bots.
     """
     settings = settings or SandboxSettings()
     why = ""
@@ -46,7 +45,7 @@ async def detect_sandbox(settings: SandboxSettings | None = None) -> Sandbox:
     for cgroups in tries:
         try:
             sandbox = BubblewrapSandbox(settings, cgroups=cgroups, why=why)
-            await lean_against(sandbox)
+            await probe_sandbox(sandbox)
         except SandboxUnavailableError as error:
             why = str(error)
         else:
@@ -54,14 +53,14 @@ async def detect_sandbox(settings: SandboxSettings | None = None) -> Sandbox:
     return PlainSandbox(limits=settings.limits, why=why)
 
 
-async def lean_against(sandbox: Sandbox) -> None:
-    """Run a bot that tries what no bot should be able to do.
+async def probe_sandbox(sandbox: Sandbox) -> None:
+    """Run a bot that tries to escape.
 
     Raises:
-        SandboxUnavailableError: it succeeded somewhere, or could not be started; the sentence is
-            bubblewrap's own where there is one.
+        SandboxUnavailableError: an attempt succeeded, or the bot could not be started; the message
+            is bubblewrap's own where there is one.
     """
-    with _scene() as (port, own, other, folder):
+    with _probe_environment() as (port, own, other, folder):
         words = ("python", _PROBE.name, str(port), str(other), str(sandbox.limits.processes))
         command = BotCommand(words=words, folder=folder, socket=own, token="none")  # noqa: S106
         try:
@@ -74,16 +73,16 @@ async def lean_against(sandbox: Sandbox) -> None:
 
 
 @contextmanager
-def _scene() -> Iterator[tuple[int, Path, Path, Path]]:
+def _probe_environment() -> Iterator[tuple[int, Path, Path, Path]]:
     """Yield a port that listens on loopback, two seats' sockets, and the folder of a bot."""
     with (
-        ExitStack() as held,
+        ExitStack() as resources,
         socket.create_server(("127.0.0.1", 0)) as loopback,
         socket.socket(socket.AF_UNIX) as own,
         socket.socket(socket.AF_UNIX) as other,
     ):
         scratch = Scratch("selftest", short=True)
-        held.callback(scratch.remove)
+        resources.callback(scratch.remove)
         folder = scratch.path
         for number, seat in (("0", own), ("1", other)):
             (folder / number).mkdir(mode=0o700)

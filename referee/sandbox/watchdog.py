@@ -1,7 +1,7 @@
 """Sample the memory, processor time and files of a bot, and report overuse.
 
-Without a control group this is what bounds memory: the sum of the resident sets, twenty times a
-second. Before a bot is ended for it, pages that its processes share are counted once.
+Without a control group this bounds memory: the sum of the resident sets (RSS), twenty times a
+second. Before a bot is ended for it, shared pages are counted once (PSS).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PERIOD = 0.050
 """Seconds between two samples."""
 
 _PAUSE_FACTOR = 4
-"""Seconds without a sample for each second that counting shared pages took: it costs a core."""
+"""Seconds without a sample for each second that counting shared pages (PSS) took."""
 
 
 class Watchdog:
@@ -41,16 +41,16 @@ class Watchdog:
         launch: Launch,
         *,
         session: int | None,
-        overused: Callable[[str], None],
+        report_overuse: Callable[[str], None],
     ) -> None:
-        """Begin to watch, on the running loop.
+        """Begin to sample, on the running loop.
 
         Args:
             pid: the process from which all others descend.
-            launch: what is known of the bot: its limits, its control group, what it may write.
-            session: of bubblewrap's own processes; the bot's are in other ones, and
+            launch: holds the bot's limits, control group and writable folder.
+            session: the session of bubblewrap's own processes; the bot's are in other ones, and
                 have file systems of their own. None where there is no namespace.
-            overused: called once, with the sentence that says what was too much.
+            report_overuse: called once, with a phrase that says what was too much.
         """
         self.peak_memory = 0
         self.cpu_seconds = 0.0
@@ -60,7 +60,7 @@ class Watchdog:
         self._cgroup = launch.cgroup
         self._written = launch.written
         self._folder_task: asyncio.Task[None] | None = None
-        self._overused = overused
+        self._report_overuse = report_overuse
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = self._loop.call_later(PERIOD, self._sample)
         self._count_task: asyncio.Task[None] | None = None
@@ -91,15 +91,15 @@ class Watchdog:
             self._folder_task = self._loop.create_task(self._measure_folder(self._written))
 
     def _measure(self, members: list[int]) -> int:
-        found = [used for member in members if (used := procfs.usage(member)) is not None]
-        resident = sum(used.resident for used in found)
+        found = [procfs.usage(member) for member in members]
+        resident = sum(size for size, _ in found)
         self.peak_memory = max(self.peak_memory, min(resident, self._limits.memory))
-        self.cpu_seconds = max(self.cpu_seconds, sum(used.cpu_seconds for used in found))
+        self.cpu_seconds = max(self.cpu_seconds, sum(seconds for _, seconds in found))
         return resident
 
     def _holds_many_files(self, members: list[int], session: int) -> bool:
         inside = procfs.in_other_sessions(members, session)[:1]
-        return any(procfs.files_in(pid, (TMP, SHM)) > self._limits.files for pid in inside)
+        return any(procfs.used_inodes(pid, (TMP, SHM)) > self._limits.files for pid in inside)
 
     async def _count_shared_memory(self, members: list[int]) -> None:
         begun = time.monotonic()
@@ -131,18 +131,12 @@ class Watchdog:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-            self._overused(what)
+            self._report_overuse(what)
 
 
 def _proportional_sum(members: list[int]) -> int:
-    total = 0
-    for member in members:
-        shared = procfs.proportional(member)
-        if shared is None:
-            used = procfs.usage(member)
-            shared = 0 if used is None else used.resident
-        total += shared
-    return total
+    sizes = ((member, procfs.proportional_set(member)) for member in members)
+    return sum(procfs.usage(member)[0] if size is None else size for member, size in sizes)
 
 
 def _mebibytes(size: int) -> str:

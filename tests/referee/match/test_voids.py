@@ -171,7 +171,7 @@ class StickySandbox(PlainSandbox):
         """Fail when the first launch is cleared away."""
         launch = super().launch(command, **options)
         if not self.launches:
-            launch.held.callback(self.fail)
+            launch.resources.callback(self.fail)
         self.launches += 1
         return launch
 

@@ -15,7 +15,7 @@ from referee.sandbox.bubblewrap import BubblewrapSandbox, SandboxSettings
 from referee.sandbox.cgroup import CgroupV1, CgroupV2, find_cgroups
 from referee.sandbox.limits import ResourceLimits
 from referee.sandbox.sandbox import BotCommand, Launch, PlainSandbox
-from referee.sandbox.selftest import detect_sandbox, lean_against
+from referee.sandbox.selftest import detect_sandbox, probe_sandbox
 from tests.referee.sandbox.attacking import SMALL, write_bot
 
 
@@ -33,7 +33,7 @@ async def test_a_plain_process_does_not_pass() -> None:
     with pytest.raises(
         SandboxUnavailableError, match=r"loopback can be reached.*no seccomp filter"
     ):
-        await lean_against(PlainSandbox())
+        await probe_sandbox(PlainSandbox())
 
 
 async def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ class Forbidden(BubblewrapSandbox):
 async def test_bubblewraps_own_sentence_is_told() -> None:
     """What it complains of is what the operator has to repair."""
     with pytest.raises(SandboxUnavailableError, match=r"bwrap: Can't find source path /nowhere"):
-        await lean_against(Forbidden(SandboxSettings()))
+        await probe_sandbox(Forbidden(SandboxSettings()))
 
 
 def test_an_author_plays_in_the_sandbox(tmp_path: Path) -> None:

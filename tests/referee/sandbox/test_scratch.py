@@ -12,7 +12,7 @@ import pytest
 
 from referee.sandbox import scratch as scratch_folders
 from referee.sandbox.scratch import LOCK, Scratch, sweep
-from referee.sandbox.selftest import _scene
+from referee.sandbox.selftest import _probe_environment
 
 HOLD = """
 from referee.sandbox.scratch import Scratch
@@ -58,7 +58,7 @@ def test_the_folders_of_a_killed_process_are_swept() -> None:
 def test_the_self_tests_folder_can_be_swept_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that is killed while it tries its sandbox leaves no folder for ever."""
     monkeypatch.setattr(tempfile, "tempdir", "/tmp")  # noqa: S108 -- sockets need a short path
-    with _scene() as (_, own, _, _):
+    with _probe_environment() as (_, own, _, _):
         folder = own.parent.parent
         assert (folder / LOCK).exists()
     assert not folder.exists()

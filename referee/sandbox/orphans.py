@@ -1,4 +1,4 @@
-"""Find and end processes left behind without a namespace, by session or environment."""
+"""Kill the orphans of a bot without a namespace, found by session or environment."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ import signal
 from contextlib import suppress
 
 _SCANS = 5
-"""How often all processes are scanned: one may have forked during the search."""
+"""Scans of all processes: one may fork during a scan."""
 
 
-def end_stragglers(session: int, variable: str) -> None:
-    """Kill what is left of a session, and every process with a variable in its environment.
+def kill_orphans(session: int, variable: str) -> None:
+    """Kill all of a session, and every process with ``NAME=VALUE`` (if any) in its environment.
 
-    A bot that hides from both is what the sandbox is for.
-
-    Args:
-        session: the session's number.
-        variable: NAME=VALUE that no other process has in its environment; unused when empty.
+    A bot may evade both: only a sandbox prevents that.
     """
     for _ in range(_SCANS):
         if not _kill(session, variable.encode()):

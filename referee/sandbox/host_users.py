@@ -11,25 +11,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DEFAULT_USERS = range(64_000, 64_500)
-"""Numbers that Debian and systemd leave alone."""
+"""User ids that Debian and systemd do not assign."""
 
 
-class SeatUsers:
-    """Lend user ids.
+class UserPool:
+    """Allocate user ids.
 
-    A number is locked for as long as it is lent, by an abstract socket of that name: no other
-    worker of the machine lends it meanwhile, and nothing is left behind by one that was killed.
+    An id is locked by an abstract socket of that name: no other worker of the machine allocates it
+    meanwhile, and the kernel releases the lock of a worker that was killed.
     """
 
-    def __init__(self, numbers: range = DEFAULT_USERS) -> None:
+    def __init__(self, numbers: range) -> None:
         self._numbers = numbers
         self._next = 0
 
-    def lend(self) -> tuple[int, socket.socket]:
-        """Return a free user number and its lock; to close the lock is to give it back.
+    def allocate(self) -> tuple[int, socket.socket]:
+        """Return a free user id and its lock; close the lock to release it.
 
         Raises:
-            OSError: every number is lent (EAGAIN).
+            OSError: every id is allocated (EAGAIN).
         """
         for _ in self._numbers:
             number = self._numbers[self._next % len(self._numbers)]
@@ -46,8 +46,8 @@ class SeatUsers:
         raise OSError(errno.EAGAIN, f"every user number of {self._numbers} runs a bot already")
 
 
-def hand_over(seat_socket: Path, user: int) -> None:
-    """Let this user alone reach a socket and its folder; the one above may be passed through."""
+def chown_socket(seat_socket: Path, user: int) -> None:
+    """Let this user alone reach a socket and its folder, and traverse the folder above."""
     folder = seat_socket.parent
     folder.parent.chmod(0o711)
     for path, mode in ((seat_socket, 0o600), (folder, 0o700)):
@@ -55,25 +55,19 @@ def hand_over(seat_socket: Path, user: int) -> None:
         path.chmod(mode)
 
 
-def lend_folder(folder: Path, user: int) -> None:
-    """Let this user write a folder and all that it holds; links are not followed."""
+def chown_tree(folder: Path, user: int) -> None:
+    """Change the owner of a folder and its content; links are not followed."""
     os.lchown(folder, user, user)
     for path, folders, files in os.walk(folder):
         for name in (*folders, *files):
             os.lchown(os.path.join(path, name), user, user)  # noqa: PTH118 -- bytes of any kind
 
 
-def take_folder(folder: Path) -> None:
-    """Let a folder, and all that it holds by now, be ours again."""
-    lend_folder(folder, os.geteuid())
-
-
 def can_reach(path: Path, user: int) -> bool:
     """Return whether a user without groups may enter all folders above a path, and read it."""
     needed = 0o5 if path.is_dir() else 0o4
-    return all(_allows(parent, user, 0o1) for parent in path.parents) and _allows(
-        path, user, needed
-    )
+    traversable = all(_allows(parent, user, 0o1) for parent in path.parents)
+    return traversable and _allows(path, user, needed)
 
 
 def _allows(path: Path, user: int, needed: int) -> bool:
