@@ -56,7 +56,7 @@ def ask(  # noqa: PLR0913 -- a command's options
     if debug and json:
         raise InputError("--debug shares the terminal with the bot: leave --json out")
     replay = replay_files.read(file)
-    turns = stored_turn.history(replay, game=game, ply=ply)
+    turns = stored_turn.turns_until(replay, game=game, ply=ply)
     folder = load_bot_folder(bot)
     if not json:
         _show_turn(replay, game, turns[-1])

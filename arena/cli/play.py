@@ -27,7 +27,7 @@ from referee.games import parse_ruleset
 from referee.games.random_streams import seed_from_text
 from referee.games.replay import ReplayGame, seed_commitment
 from referee.match.runner import MatchPlan, MatchResult, Referee
-from referee.match.table import TableSettings
+from referee.match.settings import TableSettings
 from referee.sandbox.sandbox import PlainSandbox, Sandbox
 from referee.sandbox.selftest import detect_sandbox
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from arena.archive.archive import Archive
     from arena.queue.models import MatchSpec
+    from referee.match.connection import ProcessRecord
     from referee.match.runner import MatchResult
-    from referee.match.table import ProcessRecord
 
 
 def folders(archive: Archive, digests: Iterable[str]) -> tuple[BotFolder, ...]:

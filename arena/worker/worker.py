@@ -34,7 +34,7 @@ from referee.errors import RefereeError, VoidMatchError
 from referee.games import parse_ruleset
 from referee.match.runner import MatchPlan, Referee
 from referee.match.runner import MatchResult as Played
-from referee.match.table import TableSettings
+from referee.match.settings import TableSettings
 from referee.tasks import cancel, is_set_within
 
 if TYPE_CHECKING:

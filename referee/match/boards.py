@@ -1,4 +1,4 @@
-"""Seat entrants on duplicate boards: who sits where at which table.
+"""Assign entrants to seats on duplicate boards.
 
 Table r plays rotation r of every board of a match, with its own processes, so that no process
 ever sees a board from two seats.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from functools import cache
 from itertools import permutations
 
 from referee.games import Board, Game
@@ -37,23 +38,14 @@ def make_board(game: Game, *, seed: bytes, index: int) -> Board:
 
 
 def bot_seed(seed: bytes, *, board: int, seat: int) -> bytes:
-    """Return a bot's own seed, the same for whoever holds this seat of this board.
+    """Return the bot's seed of a seat and board of a match, the same for every entrant.
 
     So two copies of a bot that uses only this seed split every set.
-
-    Args:
-        seed: the match's.
-        board: the board's index in the match.
-        seat: the bot's.
     """
     return hmac.digest(seed, f"bot/{board}/{seat}".encode(), hashlib.sha256)
 
 
-_ORDERS: dict[int, tuple[tuple[int, ...], ...]] = {}
-
-
+@cache
 def _circular_orders(entrants: int) -> tuple[tuple[int, ...], ...]:
     """Return every circular order of the entrants, the first one ascending."""
-    if entrants not in _ORDERS:
-        _ORDERS[entrants] = tuple((0, *rest) for rest in permutations(range(1, entrants)))
-    return _ORDERS[entrants]
+    return tuple((0, *rest) for rest in permutations(range(1, entrants)))

@@ -1,4 +1,4 @@
-"""Connect one bot process to a table: start it, end it, and record what it left."""
+"""Connect one bot process to a table: start it, end it, and record its output and exit."""
 
 from __future__ import annotations
 
@@ -26,16 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProcessRecord:
-    """Hold what a bot process left.
+    """Record the output, bounded, and the exit of a bot process.
 
     Attributes:
         table: its table.
-        entrant: whose process it was.
+        entrant: its entrant's index.
         member: 0, or 1 for the second process of a team.
         start_seconds: from its start to Ready; None when it never was ready.
-        stdout: what it printed, bounded.
-        stderr: what it printed there, bounded.
-        report: how it ended.
     """
 
     table: int
@@ -48,13 +45,13 @@ class ProcessRecord:
 
 
 class BotConnection(Session):
-    """Connect one bot process to its table, and carry out what its judgement says.
+    """Connect one bot process to its table, and apply the judgement to its games.
 
     Attributes:
-        entrant: whose process it is.
+        entrant: its entrant's index.
         member: 0, or 1 for the second process of a team.
         folder: the bot.
-        process: its process; None before the start, and when its command cannot be started.
+        process: None before the start, and when its command cannot be started.
         start_settled: set once it is ready, or has failed.
         failure: why it was ended; None while it may play.
     """
@@ -62,15 +59,6 @@ class BotConnection(Session):
     def __init__(
         self, table: Table, *, entrant: int, member: int, folder: BotFolder, permits: PermitPool
     ) -> None:
-        """Create it inside the running loop.
-
-        Args:
-            table: where the bot plays.
-            entrant: whose process it is.
-            member: 0, or 1 for the second process of a team.
-            folder: the bot.
-            permits: shared with the other bots of the referee.
-        """
         super().__init__(
             f"table {table.number}, {folder.name}",
             welcome=welcome(
@@ -97,18 +85,13 @@ class BotConnection(Session):
         self._start_seconds: float | None = None
 
     def start_process(self, sandbox: Sandbox, *, socket: Path, token: str) -> None:
-        """Start the process.
-
-        Args:
-            sandbox: what it runs in.
-            socket: where the referee waits for it.
-            token: what it must send there.
+        """Start the process, which connects to the socket with the token.
 
         Raises:
             InvalidBotError: the command cannot be started.
             OSError: the command is too long for the kernel.
-            VoidMatchError: the machine has no process, descriptor or memory left, or what we start
-                bots with is missing: no fault of the bot.
+            VoidMatchError: the machine has no process, descriptor or memory left, or a system tool
+                that starts bots is missing: no fault of the bot.
         """
         command = BotCommand(
             words=self.folder.command,
@@ -127,26 +110,26 @@ class BotConnection(Session):
                 f"no process can be started: {error}", reason="internal_error"
             ) from error
 
-    async def dismiss(self, limit: float) -> None:
-        """Say MatchOver, and give the bot up to ``limit`` seconds to say Goodbye."""
+    async def finish_within(self, limit: float) -> None:
+        """Send MatchOver, and wait up to ``limit`` seconds for the process to exit."""
         if self.failure is None and self.process is not None:
             self.finish()
             await self.process.wait(limit)
 
     def close_stream(self) -> None:
-        """Read and send nothing more, and wait no longer for Ready."""
+        """Stop reading, sending, and waiting for Ready."""
         self.close()
         self.stop_start_timer()
         self.start_settled.set()
 
     async def end(self) -> None:
-        """End the stream, then the process and all that it started."""
+        """End the stream, then the process and its descendants."""
         self.close_stream()
         if self.process is not None:
             await self.process.stop()
 
     def record(self) -> ProcessRecord:
-        """Return what the process left."""
+        """Return the output and exit of the process."""
         process = self.process
         report = process.report if process is not None else None
         return ProcessRecord(
@@ -159,10 +142,10 @@ class BotConnection(Session):
             report=report or ExitReport(code=127, stopped=False, peak_memory=0, cpu_seconds=0.0),
         )
 
-    # What follows from the judgement.
+    # Callbacks of the judgement.
 
     def became_ready(self) -> None:
-        """Record how long the start took; the table begins when all its bots are ready."""
+        """Record the start's duration; the table begins when all its bots are ready."""
         self._start_seconds = self.seconds_since_start()
         self.start_settled.set()
 

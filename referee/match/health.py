@@ -1,7 +1,7 @@
 """Measure how late the referee's own event loop runs.
 
-A time-out that fell while the referee itself lagged is void. Pressure that a bot makes does not
-count: the referee runs at a higher priority than its bots, and only its own lateness is measured.
+A time-out while the referee itself lagged voids the match. Load by bots does not count: the referee
+runs at a higher priority, and only its own lateness is measured.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ PERIOD = 0.010
 """Seconds between two samples of the loop's lag."""
 
 TOLERANCE = 0.005
-"""Seconds of lateness that are ordinary."""
+"""Seconds of lateness that are not counted as lag."""
 
 VOID_LAG = 0.100
-"""Seconds of lag within one turn from which its time-out is void."""
+"""Seconds of lag within one turn from which its time-out voids the match."""
 
 VOID_SHARE = 0.1
-"""The share of the turn that the lag must reach besides: a busy machine lags a little always."""
+"""The share of the turn that the lag must reach besides: a busy machine always lags a little."""
 
 _SPELLS_LIMIT = 4096
 _PRESSURE = Path("/proc/pressure/cpu")
 
 
 class LagMonitor:
-    """Sample the lag of the running event loop and remembers when it lagged.
+    """Sample the lag of the running event loop, and keep the intervals in which it lagged.
 
     Attributes:
         worst: the largest lag seen since the start, in seconds.
@@ -43,7 +43,7 @@ class LagMonitor:
         self._due = 0.0
 
     def start_sampling(self) -> None:
-        """Begin to sample on the running loop; a second call changes nothing."""
+        """Begin to sample on the running loop; idempotent."""
         if self._timer is None:
             self._arm()
 
@@ -54,9 +54,9 @@ class LagMonitor:
             self._timer = None
 
     def lag_between(self, start: float, end: float) -> float:
-        """Return for how many seconds of this span of `time.monotonic` the loop lagged.
+        """Return the seconds of lag within this interval of `time.monotonic`.
 
-        A lag that is under way counts too: the sample that is due and has not come.
+        The lag of a sample that is overdue counts, too.
         """
         lag = 0.0
         for since, until in reversed(self._spells):
@@ -80,13 +80,13 @@ class LagMonitor:
         self._arm()
 
 
-def excuses(lag: float, *, span: float) -> bool:
-    """Return whether a time-out is void: so much of the ``span`` seconds was the referee's lag."""
+def voids_timeout(lag: float, *, span: float) -> bool:
+    """Return whether the referee's lag within ``span`` seconds is long enough to void."""
     return lag >= max(VOID_LAG, span * VOID_SHARE)
 
 
 def pressure_clause() -> str:
-    """Return what the machine's pressure adds to the sentence of a void; empty when unknown."""
+    """Return a clause about the machine's load for a void's message; empty when unknown."""
     pressure = cpu_pressure()
     return "" if pressure is None else f", while {pressure:.0%} of the time a process lacked a core"
 
@@ -94,7 +94,7 @@ def pressure_clause() -> str:
 def cpu_pressure() -> float | None:
     """Return the share of the last ten seconds in which some process waited for a core.
 
-    From Linux's pressure stall information; None where the kernel gives none.
+    From Linux's pressure stall information (PSI); None where the kernel gives none.
     """
     try:
         line = _PRESSURE.read_text(encoding="ascii").splitlines()[0]

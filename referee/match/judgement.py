@@ -1,9 +1,9 @@
-"""Judge one bot's conversation, from the wire to the state of its games.
+"""Judge one bot's messages, from the wire to the state of its games.
 
-Whatever a bot does passes these rungs in this order, and the first that refuses it decides:
+The checks run in this order, and the first that fails decides:
 
 ====  =============================  =======================  ==============================
-rung  what is checked                reason of the forfeit    what follows
+no.   what must hold                 reason of the forfeit    what follows
 ====  =============================  =======================  ==============================
 1     ready within the start limit   NO_SHOW                  the process is ended
 1     the stream and the process     CRASH, OUT_OF_MEMORY     the process is ended
@@ -21,9 +21,9 @@ rung  what is checked                reason of the forfeit    what follows
 6     nothing: the action is applied
 ====  =============================  =======================  ==============================
 
-A process that is ended forfeits the open games and those to come of its table; what is finished
-stands. A bot that resigns loses that game (RESIGN). A time-out, of the start too, during which the
-referee itself lagged for long is nobody's fault: the match is void and played again.
+A process that is ended forfeits its table's open and future games; finished ones stand. A bot that
+resigns loses that game (RESIGN). A time-out, of the start too, during which the referee itself
+lagged for long voids the match, which is played again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from google.protobuf.message import DecodeError
 
 from referee import wire
 from referee.clock import split_span
-from referee.match.health import LagMonitor, excuses, pressure_clause
+from referee.match.health import LagMonitor, pressure_clause, voids_timeout
 from referee.match.outbox import Outbox
 from referee.match.streams import GRPC_MESSAGE_LIMIT
 from referee.match.unanswered import UnansweredTurns
@@ -67,12 +67,12 @@ MESSAGE_LIMIT = 64 << 10
 """Bytes of a bot's message; longer ones are not even parsed."""
 
 LAG_CREDIT_FROM = 0.020
-"""Seconds of a charge from which the referee's own lag is looked up and taken off; it is looked up
-for a shorter one, too, before a flag falls."""
+"""Seconds of a charge from which the referee's own lag is subtracted; so it is, too, from any
+charge that would make a flag fall."""
 
 
 class SessionPhase(Enum):
-    """How far the conversation has come."""
+    """Name the states of the protocol; the value says what is awaited."""
 
     HELLO = "the bot owes Hello"
     READY = "the bot owes Ready"
@@ -82,19 +82,17 @@ class SessionPhase(Enum):
 
 
 _ENDED = {SessionPhase.OVER, SessionPhase.CLOSED}
-"""The phases in which the end of the stream and of the process is no fault."""
+"""The phases in which the stream and the process may end."""
 
 
 class Judgement(ABC):
-    """Judge what one bot does; a `Session` adds the stream, and what the bot is told.
+    """Judge what one bot sends; `Session` adds the stream and what is sent to the bot.
 
-    A subclass says what follows: at a table `referee.match.connection.BotConnection`.
+    Subclasses apply the judgement: at a table `referee.match.connection.BotConnection`.
 
     Attributes:
-        label: who this is in logs and sentences, ``table 0, bot 1``.
-        phase: how far the conversation has come.
+        phase: the state of the protocol.
         parallel_games: the most games that are open at once; set by Hello.
-        illegal_actions: how many illegal actions the bot has answered.
     """
 
     def __init__(
@@ -109,16 +107,16 @@ class Judgement(ABC):
         """Create it inside the running loop.
 
         Args:
-            label: who this is.
-            welcome: the answer to Hello; its ``parallel_games`` is the most that are offered.
+            label: names the bot in messages, ``table 0, bot 1``.
+            welcome: the answer to Hello; its ``parallel_games`` is an upper bound.
             permits: a turn waits unsent and uncharged for one of these.
-            monitor: measures when the referee lagged.
+            monitor: measures the referee's lag.
             stall: seconds of silence after a time-out that end the process.
         """
         self.label = label
         self.phase = SessionPhase.HELLO
         self.parallel_games = 0
-        self.illegal_actions = 0
+        self._illegal_actions = 0
         self._welcome = welcome
         self._monitor = monitor
         self._stall = stall
@@ -135,7 +133,7 @@ class Judgement(ABC):
         )
         self._outbox = Outbox(self._unanswered, permits=permits, void_on_error=self.void_on_error)
 
-    # What follows from the judgement.
+    # Callbacks: how a subclass applies the judgement.
 
     @abstractmethod
     def became_ready(self) -> None:
@@ -143,7 +141,7 @@ class Judgement(ABC):
 
     @abstractmethod
     def apply(self, turn: OpenTurn, text: str) -> InputError | None:
-        """Apply the answer to a live turn: rungs 4 to 6.
+        """Apply the answer to a live turn: checks 4 to 6.
 
         Returns:
             Why the text is no action of the game, or not legal now; then nothing has changed.
@@ -151,7 +149,7 @@ class Judgement(ABC):
 
     @abstractmethod
     def has_started(self, game: int) -> bool:
-        """Return whether a game has started, be it over or not."""
+        """Return whether a game has started; it may be over."""
 
     @abstractmethod
     def forfeit_game(self, game: int, reason: ForfeitReason, detail: str) -> None:
@@ -171,28 +169,28 @@ class Judgement(ABC):
 
     @abstractmethod
     def void_on_error(self) -> AbstractContextManager[None]:
-        """Return a context in which an exception is our own fault, and voids the match."""
+        """Return a context in which an exception voids the match."""
 
     def close(self) -> None:
-        """Read and send nothing more."""
+        """Stop reading and sending."""
         self.phase = SessionPhase.CLOSED
         self._unanswered.clear()
         self._outbox.close()
 
-    # Rung 1: the bot starts in time, and its stream and process live until MatchOver.
+    # Check 1: the bot starts in time, and its stream and process live until MatchOver.
 
     def await_ready(self, limit: float) -> None:
-        """Give the bot ``limit`` seconds from now to say Ready."""
+        """Start the timer of Ready: ``limit`` seconds from now."""
         self._started = time.monotonic()
         self._start_limit = limit
         self._set_start_timer(limit)
 
     def seconds_since_start(self) -> float:
-        """Return the seconds since the process was started."""
+        """Return the seconds since `await_ready`."""
         return time.monotonic() - self._started
 
     def stop_start_timer(self) -> None:
-        """Wait no longer for Ready."""
+        """Cancel the timer of Ready."""
         if self._start_timer is not None:
             self._start_timer.cancel()
 
@@ -204,10 +202,10 @@ class Judgement(ABC):
         spent = now - self._started
         lag = self._monitor.lag_between(self._started, now)
         if spent < self._start_limit + lag:
-            # The bot gets back what our own lag took; its Ready may lie unread.
+            # Our own lag is credited to the bot; its Ready may still be unread.
             self._set_start_timer(self._start_limit + lag - spent)
             return
-        if excuses(lag, span=spent):
+        if voids_timeout(lag, span=spent):
             self.void(f"the referee lagged {lag:.3f} s while {self.label} started")
         owes = "Hello" if self.phase is SessionPhase.HELLO else "Ready"
         with self.void_on_error():
@@ -237,15 +235,10 @@ class Judgement(ABC):
         if self._exit_task is not None:
             await self._exit_task
 
-    # Rung 2: the message is well-formed and in order.
+    # Check 2: the message is well-formed and in order.
 
     def receive(self, data: bytes, arrival: float) -> None:
-        """Judge one message of the bot.
-
-        Args:
-            data: the message as it came.
-            arrival: when it came, by `time.monotonic`.
-        """
+        """Judge one message of the bot that arrived at this moment of `time.monotonic`."""
         if self.phase is SessionPhase.CLOSED:
             return
         if len(data) > MESSAGE_LIMIT:
@@ -269,7 +262,7 @@ class Judgement(ABC):
             self._receive_resign(message.resign.game, arrival)
         elif self.phase is not SessionPhase.OVER:
             self._refuse(f"{kind or 'an empty message'} came while {self.phase.value}")
-        # Else it is Goodbye, or what crossed our MatchOver on its way.
+        # Else it is Goodbye, or was sent before MatchOver arrived.
 
     def _refuse(self, detail: str) -> None:
         self.end_bot(ForfeitReason.INVALID_MESSAGE, detail)
@@ -338,7 +331,7 @@ class Judgement(ABC):
         self._unanswered.set_clock(now)
         self._outbox.after_answers()
 
-    # Rungs 3 to 6: the answer is in time, an action, legal; then it is applied.
+    # Checks 3 to 6: the answer is in time, an action, legal; then it is applied.
 
     def _judge_answer(self, turn: OpenTurn, text: str, share: float) -> None:
         lag = 0.0
@@ -353,19 +346,19 @@ class Judgement(ABC):
             self._forfeit_illegal(turn, str(error))
 
     def _forfeit_illegal(self, turn: OpenTurn, error: str) -> None:
-        self.illegal_actions += 1
+        self._illegal_actions += 1
         self.forfeit_game(turn.game, ForfeitReason.ILLEGAL_ACTION, error)
-        if self.illegal_actions >= ILLEGAL_LIMIT:
+        if self._illegal_actions >= ILLEGAL_LIMIT:
             self.end_bot(
                 ForfeitReason.ILLEGAL_ACTION,
                 f"the process was ended after {ILLEGAL_LIMIT} illegal actions, the last: {error}",
             )
 
-    # Rung 3: called for a late answer, or by the clock of `UnansweredTurns` while none comes.
+    # Check 3: called for a late answer, or by the clock of `UnansweredTurns` while none comes.
 
     def _flag_fell(self, turn: OpenTurn, spent: float, lag: float) -> None:
         turn.live = False
-        if excuses(lag, span=spent + lag):
+        if voids_timeout(lag, span=spent + lag):
             self.void(
                 f"the referee lagged {lag:.3f} s during a turn of {self.label}{pressure_clause()}"
             )
@@ -385,7 +378,7 @@ def early_end(report: ExitReport | None) -> tuple[ForfeitReason, str]:
     """Return reason and detail of the forfeit when a stream ends before MatchOver.
 
     Args:
-        report: how its process ended; None when it has not.
+        report: the exit of its process; None while it runs.
     """
     if report is None:
         return ForfeitReason.CRASH, (

@@ -1,4 +1,4 @@
-"""Send one bot its messages, starts and ends of games, and turns once it may think."""
+"""Queue and batch what is sent to one bot: messages, starts and ends of games, and turns."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     from referee.outcome import Forfeit, Outcome, Termination
 
 EVENTS_DELAY = 0.050
-"""Seconds that starts and ends of games wait for turns to travel with."""
+"""Seconds that starts and ends of games wait to be sent in one message with turns."""
 
 
 class Outbox:
-    """Collect what one bot is to be sent, and write it, one message at a time."""
+    """Queue what is sent to one bot, and write it, one message at a time.
+
+    Turns wait for a thinking permit; once written they are added to the unanswered ones.
+    """
 
     def __init__(
         self,
@@ -36,13 +39,6 @@ class Outbox:
         permits: PermitPool,
         void_on_error: Callable[[], AbstractContextManager[None]],
     ) -> None:
-        """Create it inside the running loop.
-
-        Args:
-            unanswered: takes the turns that are written.
-            permits: turns wait for one of these.
-            void_on_error: a context in which an exception is our own fault.
-        """
         self._unanswered = unanswered
         self._void_on_error = void_on_error
         self._loop = asyncio.get_running_loop()
@@ -56,12 +52,12 @@ class Outbox:
         self._closed = False
 
     def post(self, message: pb.PlayResponse) -> None:
-        """Send a message, behind the starts and ends of games that wait."""
+        """Queue a message behind the starts and ends of games."""
         self._messages.append(message)
         self._wake.set()
 
     def game_starts(self, *, game: int, seat: int, seed: bytes) -> None:
-        """Tell that a game starts."""
+        """Queue the start of a game."""
         self._game_events.turns.games_started.add(game=game, seat=seat, seed=seed)
         self._event_added()
 
@@ -73,7 +69,7 @@ class Outbox:
         outcome: Outcome,
         forfeits: tuple[Forfeit, ...],
     ) -> None:
-        """Tell that a game is over."""
+        """Queue the end of a game."""
         wire.fill_game_over(
             self._game_events.turns.games_over.add(),
             game=game,
@@ -84,25 +80,25 @@ class Outbox:
         self._event_added()
 
     def ask(self, turn: OpenTurn) -> None:
-        """Send a turn as soon as the bot has a permit to think."""
+        """Queue a turn until the bot has a thinking permit."""
         self._waiting.append(turn)
         self._wake.set()
 
     def drop(self, game: int) -> None:
-        """Do not send a game's turn."""
+        """Cancel a game's queued turn."""
         for turn in self._waiting:
             if turn.game == game:
                 turn.live = False
 
     def after_answers(self) -> None:
-        """Give an unused permit back, and send the next turns that may be sent."""
+        """Release an unused permit, and send the next turns that may be sent."""
         if not self._unanswered.turns and (self._permit.contended or not self._waiting):
             self._permit.release()
         if self._waiting:
             self._wake.set()
 
     def clear(self) -> None:
-        """Drop the turns that wait; send only messages and what games ended."""
+        """Drop the queued turns; messages and ends of games are still sent."""
         self._waiting.clear()
         self._stop_events_timer()
         self._permit.release()
@@ -114,7 +110,7 @@ class Outbox:
         self._wake.set()
 
     async def write(self, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
-        """Write what is ready until the outbox is closed; a blocked write is never cancelled."""
+        """Write queued messages until the outbox is closed; never cancels a blocked write."""
         try:
             while not self._closed:
                 await self._wake.wait()
@@ -122,7 +118,7 @@ class Outbox:
                 while (data := self._next()) is not None:
                     await context.write(data)
         except (grpc.aio.BaseError, grpc.RpcError):
-            # The stream is gone; the reader sees its end and says so.
+            # The stream has ended; the reader reports that.
             return
 
     def _next(self) -> bytes | None:
@@ -138,7 +134,7 @@ class Outbox:
             message = self._take_events()
             turns = self._add_turns(message.turns)
             data = message.SerializeToString()
-            # Stamped after the work and before the write, so that the bot pays for neither.
+            # Stamped after serialization and before the write: the bot is charged for neither.
             self._unanswered.add_sent(turns, time.monotonic())
             return data
         if self._has_events and (self._events_timer is None or self._messages):
@@ -152,15 +148,15 @@ class Outbox:
             waiting.popleft()
         if not waiting:
             if not unanswered:
-                # The turn that the permit was asked for died while it waited.
+                # The turn for which the permit was requested was cancelled.
                 self._permit.release()
             return False
         if self._unanswered.stalling:
             return False
         if unanswered and (len(waiting) < len(unanswered) or self._permit.contended):
-            # The bot has enough to do: what waits goes out in fewer, larger messages.
+            # The bot is busy: batch the queued turns into fewer, larger messages.
             return False
-        return self._permit.take()
+        return self._permit.acquire()
 
     def _add_turns(self, turns: pb.Turns) -> list[OpenTurn]:
         live = [turn for turn in self._waiting if turn.live]
@@ -184,7 +180,7 @@ class Outbox:
         return events
 
     def _event_added(self) -> None:
-        """Send it with the next turns; alone only when there are none for a while."""
+        """Send it with the next turns, or alone after `EVENTS_DELAY`."""
         self._has_events = True
         if self._events_timer is None:
             self._events_timer = self._loop.call_later(EVENTS_DELAY, self._events_overdue)

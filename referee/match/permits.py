@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 class PermitPool:
-    """Grant permits to those who wait, in the order in which they asked.
+    """Grant a bounded number of permits first come, first served, like a semaphore.
 
-    A bot with unanswered turns holds one permit. While others wait, whoever holds one gets no new
-    turns: it drains, gives its permit back and asks again, so that nobody starves.
+    A bot with unanswered turns holds one permit. While others wait, it gets no new turns: it
+    drains, releases its permit and requests it again, so that no bot starves.
 
     Attributes:
-        free: permits that nobody holds.
+        free: permits that no bot holds.
     """
 
     def __init__(self, count: int) -> None:
@@ -27,11 +27,11 @@ class PermitPool:
 
     @property
     def contended(self) -> bool:
-        """Whether somebody waits."""
+        """Whether a bot waits for a permit."""
         return bool(self._waiting)
 
     def request(self, granted: Callable[[], None]) -> None:
-        """Call ``granted`` once a permit is the caller's: at once, or later."""
+        """Call ``granted`` once the caller holds a permit: at once, or later."""
         if self.free and not self._waiting:
             self.free -= 1
             granted()
@@ -39,12 +39,12 @@ class PermitPool:
             self._waiting.append(granted)
 
     def withdraw(self, granted: Callable[[], None]) -> None:
-        """Stop waiting; nothing happens when ``granted`` does not wait."""
+        """Cancel a request, if it waits."""
         if granted in self._waiting:
             self._waiting.remove(granted)
 
-    def give_back(self) -> None:
-        """Return a permit; the one who waits longest gets it."""
+    def release(self) -> None:
+        """Release a permit to the longest waiting request."""
         if self._waiting:
             self._waiting.popleft()()
         else:
@@ -52,19 +52,13 @@ class PermitPool:
 
 
 class Permit:
-    """Take and give back one bot's permit of a pool.
+    """Acquire and release one bot's permit of a pool.
 
     Attributes:
         held: whether the bot may think.
     """
 
     def __init__(self, pool: PermitPool, *, granted: Callable[[], None]) -> None:
-        """Hold nothing.
-
-        Args:
-            pool: where the permit comes from.
-            granted: called when the permit comes.
-        """
         self.held = False
         self._pool = pool
         self._granted = granted
@@ -72,24 +66,24 @@ class Permit:
 
     @property
     def contended(self) -> bool:
-        """Whether somebody waits for a permit of the pool."""
+        """Whether a bot waits for a permit of the pool."""
         return self._pool.contended
 
-    def take(self) -> bool:
-        """Return whether the permit is held; ask for it when it is not."""
+    def acquire(self) -> bool:
+        """Return whether the permit is held; request it when it is not."""
         if not self.held and not self._asked:
             self._asked = True
             self._pool.request(self._receive)
         return self.held
 
     def release(self) -> None:
-        """Give the permit back, or stop waiting for it."""
+        """Release the permit, or cancel its request."""
         if self._asked:
             self._asked = False
             self._pool.withdraw(self._receive)
         if self.held:
             self.held = False
-            self._pool.give_back()
+            self._pool.release()
 
     def _receive(self) -> None:
         self._asked = False

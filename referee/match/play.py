@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from referee.match.settings import TableSettings
 
 DETAIL_LIMIT = 300
-"""Characters of a forfeit's sentence: a bot may answer with tens of thousands."""
+"""Characters of a forfeit's detail: a bot may answer with tens of thousands."""
 
 
 class Play:
@@ -34,25 +34,6 @@ class Play:
         over: whether the game has ended.
     """
 
-    __slots__ = (
-        "_actions",
-        "_asks_forced",
-        "_begun",
-        "_clocks",
-        "_ended",
-        "_forfeited",
-        "_forfeits",
-        "_game",
-        "_seen",
-        "_state",
-        "_times",
-        "_turn",
-        "board",
-        "connections",
-        "over",
-        "seats",
-    )
-
     def __init__(  # noqa: PLR0913 -- assembled in one place, the table
         self,
         game: Game,
@@ -64,17 +45,7 @@ class Play:
         settings: TableSettings,
         ended: Callable[[Play], None],
     ) -> None:
-        """Prepare a game; `begin` starts it.
-
-        Args:
-            game: the rules.
-            state: the first state.
-            board: the board's index.
-            seats: the entrant in each seat.
-            connections: the process in each seat.
-            settings: the clock, and whether forced turns are asked.
-            ended: called once, when the game is over.
-        """
+        """Prepare a game; `begin` starts it, and ``ended`` is called once, when it is over."""
         self._game = game
         self._state = state
         self.board = board
@@ -163,7 +134,7 @@ class Play:
                 self._state = state
                 self._ask(seat, legal)
                 return
-            # A forced action, or the house plays the seat of one who forfeited.
+            # A forced action, or the seat of an entrant who forfeited, which the referee plays.
             self._actions.append(legal[0])
             self._times.append(None)
             state = state.apply(legal[0])

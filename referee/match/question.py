@@ -1,4 +1,4 @@
-"""Put stored turns to a bot over the protocol of a match, without a clock."""
+"""Ask a bot stored turns over the protocol of a match, without a clock."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from referee.sandbox.sandbox import Sandbox
 
 START_LIMIT = 10.0
-"""Seconds from the start of the process to its Ready, where nobody debugs it."""
+"""Seconds from the start of the process to its Ready, unless it is debugged."""
 
 _YEAR = 365 * 24 * 3600.0
 _GOODBYE = 2.0
@@ -40,17 +40,16 @@ _GOODBYE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Hold what a bot answered to a question, or why it did not.
+    """Hold a bot's answer, or the fault that prevented it.
 
     Attributes:
         action: the answer; None when there was none.
-        think: seconds that the bot says it thought.
-        took: seconds from the question to the answer.
-        reason: what kind of fault kept it from answering; None when it answered.
+        think: thinking time in seconds, as the bot reports it.
+        took: seconds from the turn to the answer.
+        reason: of the fault; None when it answered.
         detail: the fault in a sentence; empty when it answered.
-        stdout: what it printed; empty where it had a terminal.
-        stderr: likewise.
-        report: how the process ended; None where it had a terminal.
+        stdout: empty where the bot had a terminal, as is stderr.
+        report: None where it had a terminal.
     """
 
     action: str | None
@@ -71,15 +70,14 @@ async def ask_bot(
     sandbox: Sandbox,
     terminal: bool = False,
 ) -> Reply:
-    """Start a bot, put one seat's turns of a game to it, and return the answer to the last one.
+    """Start a bot, ask it one seat's turns of a game, and return the answer to the last one.
 
     Args:
-        turns: of one seat in one game, in order; answers to all but the last are thrown away.
+        turns: of one seat in one game, in order; answers to all but the last are discarded.
         folder: the bot.
-        control: what the bot is told of the clock, which does not run.
-        sandbox: what the process becomes, unless it gets the terminal.
-        terminal: whether the bot runs on our own terminal, so that a debugger can be used; then
-            it may also take any time to start.
+        control: sent to the bot; no clock runs.
+        sandbox: isolates the bot, unless it gets the terminal.
+        terminal: whether the bot runs on our own terminal for a debugger, with any time to start.
 
     Raises:
         InvalidBotError: the bot cannot be started.
@@ -102,10 +100,10 @@ async def ask_bot(
             question.start_in(sandbox, command)
         return await question.reply()
     finally:
-        await run_to_end(_clear_away(question, server))
+        await run_to_end(_clean_up(question, server))
 
 
-async def _clear_away(question: _Question, server: StreamServer) -> None:
+async def _clean_up(question: _Question, server: StreamServer) -> None:
     try:
         await question.end()
     finally:
@@ -113,11 +111,11 @@ async def _clear_away(question: _Question, server: StreamServer) -> None:
 
 
 class _StoppedClock(SeatClock):
-    """Show what is left in the bank, and charge nothing."""
+    """Show the time left in the bank, and charge nothing."""
 
     @property
     def allowance(self) -> float:
-        """The seconds for which anybody may debug."""
+        """No limit, for a debugger."""
         return _YEAR
 
     def charge(self, spent: float) -> bool:
@@ -127,7 +125,7 @@ class _StoppedClock(SeatClock):
 
 
 class _Question(Session):
-    """Put turns to a bot one after another, and keep the answer to the last."""
+    """Ask a bot turns one after another, and keep the answer to the last."""
 
     def __init__(
         self, turns: Sequence[StoredTurn], folder: BotFolder, *, control: TimeControl
@@ -147,7 +145,7 @@ class _Question(Session):
         self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def start_in(self, sandbox: Sandbox, command: BotCommand) -> None:
-        """Start the bot as a match does, its output kept, its start limited."""
+        """Start the bot as a match does, with captured output and a start limit."""
         try:
             self.process = BotProcess(command, sandbox, exited=lambda _: self.process_exited())
         except OSError as error:
@@ -155,7 +153,7 @@ class _Question(Session):
         self.await_ready(START_LIMIT)
 
     async def reply(self) -> Reply:
-        """Wait for the answer or for what prevents it, then for the end of the process."""
+        """Wait for the answer or a fault, then for the end of the process."""
         await self._done
         assert self.process is not None
         if self._fault is None:
@@ -178,31 +176,31 @@ class _Question(Session):
         )
 
     async def end(self) -> None:
-        """End the stream and the process, whatever they are doing."""
+        """End the stream and the process."""
         self.close()
         self.stop_start_timer()
         await self.exit_reported()
         if self.process is not None:
             await self.process.stop()
 
-    # What follows from the judgement.
+    # Callbacks of the judgement.
 
     def became_ready(self) -> None:
-        """Start the game and put the first turn."""
+        """Start the game and ask the first turn."""
         first = self._turns[0]
         self.start_game(game=first.game.board, seat=first.seat, seed=first.seed)
-        self._put_next()
+        self._ask_next()
 
     def apply(self, turn: OpenTurn, text: str) -> None:
-        """Put the next turn; keep the answer to the last one, legal or not."""
+        """Ask the next turn; keep the answer to the last one, legal or not."""
         if self._turns:
-            self._put_next()
+            self._ask_next()
             return
         self._answer = (text, turn.think_us / 1e6, turn.arrival - turn.sent)
         self._settle()
 
     def has_started(self, game: int) -> bool:
-        """Take a resignation of any game for the answer."""
+        """Accept a resignation of any game as the answer."""
         del game
         return True
 
@@ -226,14 +224,14 @@ class _Question(Session):
 
     @contextmanager
     def void_on_error(self) -> Iterator[None]:
-        """Raise an exception of ours where the answer is awaited."""
+        """Pass an exception of ours to the task that awaits the answer."""
         try:
             yield
-        except Exception as error:  # noqa: BLE001 -- else it would be lost in the event loop
+        except Exception as error:  # noqa: BLE001 -- raised in the task that awaits the answer
             if not self._done.done():
                 self._done.set_exception(error)
 
-    def _put_next(self) -> None:
+    def _ask_next(self) -> None:
         turn = self._turns.pop(0)
         clock = _StoppedClock(self._control)
         clock.bank = turn.time_left

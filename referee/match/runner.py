@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from referee.errors import InputError
 from referee.games.replay import Replay, ReplayGame
 from referee.match.health import LagMonitor
 from referee.match.permits import PermitPool
-from referee.match.table import ProcessRecord, Table, TableResult, TableSettings
+from referee.match.table import Table
 from referee.sandbox.scratch import sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
 
     from referee.bot_folder import BotFolder
     from referee.games import Game
+    from referee.match.connection import ProcessRecord
+    from referee.match.settings import TableSettings
     from referee.sandbox.sandbox import Sandbox
 
 
@@ -31,7 +34,7 @@ class MatchPlan:
         seed: 32 bytes; board i has HMAC(seed, i).
         boards: how many boards.
         entrants: one folder per entrant, in entrant order; the same folder may stand twice.
-        settings: how its tables are run.
+        settings: limits and clock of its tables.
         rotations: how many rotations of each board, normally all (see `Game.rotations`).
     """
 
@@ -63,8 +66,8 @@ class MatchResult:
     """Hold a match that was played.
 
     Attributes:
-        replay: everything that happened.
-        processes: what every bot process left, by table, then by entrant.
+        replay: of all games.
+        processes: every bot process, by table, then by entrant.
         seconds: from the start of the first process to the end of the last.
     """
 
@@ -77,10 +80,10 @@ class Referee:
     """Play matches that share the thinking permits and the lag monitor of one process."""
 
     def __init__(self, *, sandbox: Sandbox, cores: int, tables: int) -> None:
-        """Create the referee inside the running loop, and remove what killed ones left.
+        """Create the referee inside the running loop, and remove killed ones' scratch folders.
 
         Args:
-            sandbox: what bot processes run in.
+            sandbox: isolates the bots.
             cores: how many bots may think at the same time.
             tables: how many tables are played at the same time.
         """
@@ -94,11 +97,7 @@ class Referee:
     async def play(
         self, plan: MatchPlan, *, progress: Callable[[ReplayGame], None] | None = None
     ) -> MatchResult:
-        """Play a match.
-
-        Args:
-            plan: what to play.
-            progress: called with each game as it ends.
+        """Play a match; ``progress`` is called with each game as it ends.
 
         Raises:
             VoidMatchError: our own failure; every process has been ended.
@@ -122,14 +121,14 @@ class Referee:
                 if not self._matches:
                     self.monitor.stop_sampling()
         return MatchResult(
-            replay=_replay(plan, results, self.sandbox.tier),
-            processes=tuple(record for result in results for record in result.processes),
+            replay=_replay(plan, (games for games, _ in results), self.sandbox.tier),
+            processes=tuple(record for _, records in results for record in records),
             seconds=time.monotonic() - begun,
         )
 
     async def _play_table(
         self, plan: MatchPlan, rotation: int, progress: Callable[[ReplayGame], None] | None
-    ) -> TableResult:
+    ) -> tuple[list[ReplayGame], list[ProcessRecord]]:
         async with self._tables:
             table = Table(
                 plan.game,
@@ -146,8 +145,8 @@ class Referee:
             return await table.play()
 
 
-def _replay(plan: MatchPlan, results: Sequence[TableResult], tier: str) -> Replay:
-    games = [game for result in results for game in result.games]
+def _replay(plan: MatchPlan, tables: Iterable[list[ReplayGame]], tier: str) -> Replay:
+    games = chain.from_iterable(tables)
     return Replay(
         ruleset=plan.game.ruleset,
         seed=plan.seed,

@@ -1,4 +1,4 @@
-"""Carry one bot's conversation over its stream."""
+"""Read and write one bot's stream."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Session(Judgement):
-    """Read a bot's messages from its stream, and write what it is to be told."""
+    """Read a bot's messages from its stream, and send it games and turns."""
 
     def start_game(self, *, game: int, seat: int, seed: bytes) -> None:
-        """Tell the bot that a game starts."""
+        """Send the start of a game."""
         if self.phase is SessionPhase.PLAYING:
             self._outbox.game_starts(game=game, seat=seat, seed=seed)
 
@@ -32,27 +32,27 @@ class Session(Judgement):
         outcome: Outcome,
         forfeits: tuple[Forfeit, ...],
     ) -> None:
-        """Tell the bot that a game is over."""
+        """Send the end of a game."""
         if self.phase is SessionPhase.PLAYING:
             self._outbox.game_ends(
                 game=game, termination=termination, outcome=outcome, forfeits=forfeits
             )
 
     def ask(self, turn: OpenTurn) -> None:
-        """Put a turn to the bot as soon as it has a permit to think."""
+        """Send a turn once the bot has a thinking permit."""
         if self.phase is SessionPhase.PLAYING:
             self._outbox.ask(turn)
 
     def finish(self) -> None:
-        """Tell the bot that every game of the table is over."""
+        """Send MatchOver: every game of the table is over."""
         if self.phase is SessionPhase.PLAYING:
             self.phase = SessionPhase.OVER
             self._unanswered.clear()
             self._outbox.clear()
             self._outbox.post(pb.PlayResponse(match_over=pb.MatchOver()))
 
-    async def converse(self, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
-        """Carry the conversation over a stream until the bot's side of it ends."""
+    async def serve_stream(self, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
+        """Read and write a stream until the bot's side of it ends."""
         writer = asyncio.create_task(self._outbox.write(context))
         try:
             # The method is served without a deserializer: messages are bytes.

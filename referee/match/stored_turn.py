@@ -23,14 +23,14 @@ class StoredTurn:
     Attributes:
         game: the game.
         ply: how many actions had been applied.
-        state: what stood on the table.
-        seat: the seat that was to act.
-        events: the public events since the bot in that seat was asked last.
-        time_left: seconds in the seat's bank; what it had when the replay holds no time of it.
-        seed: the seed that the bot in that seat was given for the game.
-        action: what was done; None where the game ended by a forfeit.
-        times: when it was asked; None where no bot was asked, or none answered.
-        forfeit: the forfeit of this seat's entrant, at this ply or an earlier one.
+        state: the state before the turn.
+        seat: the seat to act.
+        events: the public events since the seat's turn before.
+        time_left: seconds in the seat's bank, as far as the replay holds its times.
+        seed: the bot's seed of the game.
+        action: the action taken; None where the game ended by a forfeit.
+        times: None where no bot was asked, or none answered.
+        forfeit: of this seat's entrant, at this ply or an earlier one.
     """
 
     game: ReplayGame
@@ -46,7 +46,7 @@ class StoredTurn:
 
     @property
     def legal_actions(self) -> tuple[str, ...]:
-        """What could be answered."""
+        """The legal actions of the turn."""
         return self.state.legal_actions()
 
     @property
@@ -55,27 +55,17 @@ class StoredTurn:
         return self.action is not None and self.times is None
 
 
-def stored_turn(replay: Replay, *, game: int, ply: int) -> StoredTurn:
-    """Return a turn of a replay.
+def turns_until(replay: Replay, *, game: int, ply: int) -> list[StoredTurn]:
+    """Return a turn of a replay, last, after the turns that its seat was asked before it.
 
     Args:
-        replay: where it stands.
+        replay: holds the game.
         game: the game's index in the replay, from 0.
-        ply: how many actions had been applied before it, from 0.
+        ply: how many actions had been applied before the turn.
 
     Raises:
-        InputError: there is no such game or ply; the sentence says which there are.
-        InvalidReplayError: the actions are not those of a game.
-    """
-    return history(replay, game=game, ply=ply)[-1]
-
-
-def history(replay: Replay, *, game: int, ply: int) -> list[StoredTurn]:
-    """Return a turn of a replay behind all those before it that the same seat was asked.
-
-    Raises:
-        InputError: there is no such game or ply; the sentence says which there are.
-        InvalidReplayError: the actions are not those of a game.
+        InputError: there is no such game or ply; the message says which there are.
+        InvalidReplayError: an action is not legal.
     """
     if not 0 <= game < len(replay.games):
         raise InputError(f"the replay holds the games 0 to {len(replay.games) - 1}, not {game}")
@@ -114,7 +104,5 @@ def history(replay: Replay, *, game: int, ply: int) -> list[StoredTurn]:
 
 
 def _forfeit(game: ReplayGame, *, seat: int, ply: int) -> Forfeit | None:
-    for forfeit in game.forfeits:
-        if game.seats[forfeit.seat] == game.seats[seat] and forfeit.ply <= ply:
-            return forfeit
-    return None
+    own = (f for f in game.forfeits if game.seats[f.seat] == game.seats[seat] and f.ply <= ply)
+    return next(own, None)

@@ -1,4 +1,4 @@
-"""Serve one table over gRPC: a unix socket per bot process, each seat claimed once."""
+"""Serve one table over gRPC: a unix socket per bot process, each token accepted once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 METHOD_SERVICE = "referee.v1.RefereeService"
 TOKEN_KEY = "arena-bot-token"  # noqa: S105 -- the name of a header, not a secret
 GRPC_MESSAGE_LIMIT = 1 << 20
-"""Bytes after which gRPC itself ends the stream; to us that looks like the end of the process."""
+"""Bytes of a message after which gRPC itself ends the stream."""
 
 _OPTIONS = (
     ("grpc.so_reuseport", 0),
@@ -32,11 +32,7 @@ class StreamServer:
     """
 
     def __init__(self, sessions: Mapping[str, Session]) -> None:
-        """Create the server inside the running loop.
-
-        Args:
-            sessions: by the token that claims them.
-        """
+        """Create the server inside the running loop, with the sessions by their tokens."""
         self._unclaimed = dict(sessions)
         self._server = grpc.aio.server(options=_OPTIONS)
         # Without a deserializer: a session judges the length of the bytes before it parses them.
@@ -52,18 +48,18 @@ class StreamServer:
         }
 
     def socket(self, token: str) -> Path:
-        """Return the socket of the process that holds a token."""
+        """Return the socket of the process with this token."""
         return self._sockets[token]
 
     async def start(self) -> None:
-        """Accept streams; `stop` is due even when this fails."""
+        """Accept streams; call `stop` even when this fails."""
         for path in self._sockets.values():
             path.parent.mkdir(mode=0o700)
             self._server.add_insecure_port(f"unix:{path}")
         await self._server.start()
 
     async def stop(self) -> None:
-        """End every stream and remove the sockets; bounded, since the processes are gone."""
+        """End every stream and remove the sockets; waits for 0.2 seconds at most."""
         await self._server.stop(0.2)
         self._scratch.remove()
 
@@ -79,4 +75,4 @@ class StreamServer:
                 "and a process has one stream",
             )
             return
-        await session.converse(context)
+        await session.serve_stream(context)

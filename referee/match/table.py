@@ -9,14 +9,12 @@ from __future__ import annotations
 import asyncio
 import secrets
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from referee.errors import InvalidBotError, VoidMatchError
 from referee.match.boards import bot_seed, make_board, seating
-from referee.match.connection import BotConnection, ProcessRecord
+from referee.match.connection import BotConnection
 from referee.match.play import Play
-from referee.match.settings import TableSettings
 from referee.match.streams import StreamServer
 from referee.outcome import ForfeitReason
 from referee.tasks import run_to_end
@@ -27,19 +25,11 @@ if TYPE_CHECKING:
     from referee.bot_folder import BotFolder
     from referee.games import Game
     from referee.games.replay import ReplayGame
+    from referee.match.connection import ProcessRecord
     from referee.match.health import LagMonitor
     from referee.match.permits import PermitPool
+    from referee.match.settings import TableSettings
     from referee.sandbox.sandbox import Sandbox
-
-__all__ = ["ProcessRecord", "Table", "TableResult", "TableSettings"]
-
-
-@dataclass(frozen=True, slots=True)
-class TableResult:
-    """Hold what a table produced: its games by board, its processes by entrant."""
-
-    games: tuple[ReplayGame, ...]
-    processes: tuple[ProcessRecord, ...]
 
 
 class Table:
@@ -48,8 +38,8 @@ class Table:
     Attributes:
         game: the rules.
         number: the rotation.
-        settings: how the table is run.
-        monitor: measures when the referee lagged.
+        settings: limits and clock of the table.
+        monitor: measures the referee's lag.
         open_games: the games in progress, by number.
     """
 
@@ -75,10 +65,10 @@ class Table:
             boards: how many boards are played.
             seed: the match's seed.
             entrants: their bots, in entrant order.
-            settings: how the table is run.
-            sandbox: what the bots run in.
-            permits: shared with the other tables.
-            monitor: likewise.
+            settings: limits and clock of the table.
+            sandbox: isolates the bots.
+            permits: shared with the other tables, as the monitor is.
+            monitor: measures the referee's lag.
             progress: called with each game as it ends.
         """
         self.game = game
@@ -102,8 +92,11 @@ class Table:
             for member in range(game.seats // game.entrants)
         ]
 
-    async def play(self) -> TableResult:
+    async def play(self) -> tuple[list[ReplayGame], list[ProcessRecord]]:
         """Start the bots, play every board, end the bots.
+
+        Returns:
+            The games by board, and the processes by entrant.
 
         Raises:
             VoidMatchError: our own failure; every process is ended first.
@@ -119,13 +112,11 @@ class Table:
             self._begin()
             await self._finished
             limit = self.settings.goodbye
-            await asyncio.gather(*(connection.dismiss(limit) for connection in self._connections))
+            await asyncio.gather(*(each.finish_within(limit) for each in self._connections))
         finally:
             await run_to_end(self._clean_up(server))
-        return TableResult(
-            games=tuple(game for _, game in sorted(self._games.items())),
-            processes=tuple(connection.record() for connection in self._connections),
-        )
+        games = [game for _, game in sorted(self._games.items())]
+        return games, [connection.record() for connection in self._connections]
 
     async def _clean_up(self, server: StreamServer) -> None:
         ends = await asyncio.gather(
@@ -138,10 +129,10 @@ class Table:
         if not self._finished.done():
             self._finished.cancel()
         elif not self._finished.cancelled():
-            # Looked at, so that a void that nobody waited for is not reported as forgotten.
+            # Retrieved, so that asyncio does not log an exception that no task awaited.
             self._finished.exception()
         for end in ends:
-            # Only now, when the others have ended, too.
+            # Raised only after all have ended.
             if isinstance(end, BaseException):
                 raise end
 
@@ -162,23 +153,23 @@ class Table:
         return self._finished.done()
 
     def spawn(self, work: Coroutine[object, object, None]) -> None:
-        """Run a coroutine that is awaited before the table ends."""
+        """Run a coroutine as a task that is awaited before the table ends."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     @contextmanager
     def void_on_error(self) -> Iterator[None]:
-        """Void the match when an exception of ours would reach the event loop."""
+        """Void the match on an exception of ours that would reach the event loop."""
         try:
             yield
-        except Exception as error:  # noqa: BLE001 -- whatever it is, no bot may pay for it
+        except Exception as error:  # noqa: BLE001 -- no bot may lose for any error of ours
             self.void(f"internal error: {error!r}", reason="internal_error", cause=error)
 
     def void(
         self, message: str, *, reason: str = "referee_lag", cause: Exception | None = None
     ) -> None:
-        """Void the match: whoever waits for the table gets a `VoidMatchError`."""
+        """Void the match: `play` raises a `VoidMatchError`."""
         if not self._finished.done():
             error = VoidMatchError(message, reason=reason)
             error.__cause__ = cause

@@ -1,4 +1,4 @@
-"""Start a bot on our own terminal, where its author debugs it."""
+"""Start a bot on our own terminal, for a debugger."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TerminalProcess:
-    """Run a bot on our own terminal: a debugger may read there, and Ctrl-C is the bot's."""
+    """Run a bot on our own terminal: its debugger reads it, and Ctrl-C goes to the bot."""
 
     def __init__(self, process: asyncio.subprocess.Process, exited: Callable[[], None]) -> None:
         self._process = process
@@ -27,7 +27,7 @@ class TerminalProcess:
         """Start it with our whole environment.
 
         Raises:
-            InvalidBotError: the command names no program, or the terminal cannot be the bot's.
+            InvalidBotError: the command names no program, or the bot needs its stdin and stdout.
         """
         if command.protocol != "grpc":
             raise InvalidBotError(

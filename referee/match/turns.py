@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,10 +12,9 @@ if TYPE_CHECKING:
     from referee.wire import Observation
 
 
+@dataclass(eq=False, kw_only=True, slots=True)
 class OpenTurn:
-    """Hold a turn that a bot owes an answer to, or will owe once it is sent.
-
-    Moments are those of `time.monotonic`.
+    """Hold a turn that is unanswered or waits to be sent; moments are of `time.monotonic`.
 
     Attributes:
         game: the game's number at the table.
@@ -24,50 +24,24 @@ class OpenTurn:
         legal_actions: what may be answered.
         events: the public events since the seat's last turn.
         observation: what the seat sees.
-        ready: when the seat was to act.
+        ready: when it became the seat's turn.
         sent: when the turn was written; 0.0 while it waits.
         arrival: when the answer came in time; 0.0 before.
         charged: the seconds that the clock was charged for it, the free part included.
-        think_us: the microseconds that the bot says it thought.
-        live: whether the game still wants the answer.
+        think_us: thinking time in microseconds, as the bot reports it.
+        live: whether the game still awaits the answer.
     """
 
-    __slots__ = (
-        "arrival",
-        "charged",
-        "clock",
-        "events",
-        "game",
-        "legal_actions",
-        "live",
-        "observation",
-        "ply",
-        "ready",
-        "seat",
-        "sent",
-        "think_us",
-    )
-
-    def __init__(  # noqa: PLR0913 -- a record on the hot path
-        self,
-        *,
-        game: int,
-        seat: int,
-        ply: int,
-        clock: SeatClock,
-        legal_actions: Sequence[str],
-        events: Sequence[str],
-        observation: Observation,
-        ready: float,
-    ) -> None:
-        self.game = game
-        self.seat = seat
-        self.ply = ply
-        self.clock = clock
-        self.legal_actions = legal_actions
-        self.events = events
-        self.observation = observation
-        self.ready = ready
-        self.sent = self.arrival = self.charged = 0.0
-        self.think_us = 0
-        self.live = True
+    game: int
+    seat: int
+    ply: int
+    clock: SeatClock
+    legal_actions: Sequence[str]
+    events: Sequence[str]
+    observation: Observation
+    ready: float
+    sent: float = field(default=0.0, init=False)
+    arrival: float = field(default=0.0, init=False)
+    charged: float = field(default=0.0, init=False)
+    think_us: int = field(default=0, init=False)
+    live: bool = field(default=True, init=False)

@@ -1,4 +1,4 @@
-"""Keep the turns that a bot owes answers to, oldest first, and run the clock of the oldest."""
+"""Queue the turns that a bot has not answered, and run the clock of the oldest."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ _TIMER_SLACK = 0.002
 
 
 class UnansweredTurns:
-    """Keep the turns that were sent and not answered, and run the clock of the oldest.
+    """Queue the turns that were sent and not answered, and run the clock of the oldest.
 
     Attributes:
-        turns: oldest first; those of games that ended meanwhile included, which must be
-            answered all the same.
+        turns: oldest first, those of games that ended meanwhile included.
         last_arrival: when the last answer came.
         stalling: whether the flag of the oldest turn fell and its answer is still to come.
     """
@@ -40,12 +39,12 @@ class UnansweredTurns:
         """Create it inside the running loop.
 
         Args:
-            monitor: measures when the referee lagged.
+            monitor: measures the referee's lag.
             stall: seconds of silence after a time-out that make a stall.
             flag_fell: called when bank and margin of a live turn are spent, with the turn, the
-                seconds spent (our own lag taken off), and the seconds of that lag.
+                seconds spent (without our own lag), and the seconds of that lag.
             stalled: called when the silence after a time-out lasts for ``stall`` seconds.
-            void_on_error: a context in which an exception is our own fault.
+            void_on_error: a context in which an exception voids the match.
         """
         self.turns: deque[OpenTurn] = deque()
         self.last_arrival = 0.0
@@ -71,17 +70,14 @@ class UnansweredTurns:
         return max(self.turns[0].sent, self.last_arrival)
 
     def note_answer(self, arrival: float) -> None:
-        """Record when an answer came, and end the wait for a stall."""
+        """Record when an answer came, and stop the timer of a stall."""
         self.last_arrival = arrival
         if self.stalling:
             self.stalling = False
             self._stop_timer()
 
     def drop(self, game: int, arrival: float) -> None:
-        """Remove a game's turn; its answer is no longer expected.
-
-        Only when it was the oldest has the bot been busy with it until now.
-        """
+        """Remove a game's turn; if it was the oldest, the bot was busy with it until now."""
         for place, turn in enumerate(self.turns):
             if turn.game == game:
                 del self.turns[place]
@@ -90,7 +86,7 @@ class UnansweredTurns:
                 return
 
     def clear(self) -> None:
-        """Forget every turn and stop the clock."""
+        """Remove every turn and stop the clock."""
         self.turns.clear()
         self._stop_timer()
 
@@ -120,9 +116,9 @@ class UnansweredTurns:
             if self.stalling:
                 self._stalled()
             elif self.turns:
-                self._look_at_clock(time.monotonic())
+                self._check_clock(time.monotonic())
 
-    def _look_at_clock(self, now: float) -> None:
+    def _check_clock(self, now: float) -> None:
         turn = self.turns[0]
         start = self.service_start()
         flag = start + turn.clock.allowance
@@ -131,7 +127,7 @@ class UnansweredTurns:
             return
         lag = self._monitor.lag_between(start, now)
         if now < flag + lag:
-            # The bot gets back what our own lag took; the answer may lie unread.
+            # Our own lag is credited to the bot; its answer may still be unread.
             self._set_timer(flag + lag, now)
             return
         self.stalling = True

@@ -18,7 +18,7 @@ from referee.bot_folder import load_bot_folder
 from referee.clock import TimeControl
 from referee.games import parse_ruleset
 from referee.match.runner import MatchPlan, Referee
-from referee.match.table import TableSettings
+from referee.match.settings import TableSettings
 from referee.sandbox.sandbox import PlainSandbox
 from referee.sandbox.selftest import detect_sandbox
 

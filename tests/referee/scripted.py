@@ -160,7 +160,7 @@ class ScriptedBot:
         self.session = open_session("scripted", permits=self.pool, monitor=monitor, stall=stall)
         self.transport = Transport()
         context: Any = self.transport
-        self._conversation = asyncio.create_task(self.session.converse(context))
+        self._conversation = asyncio.create_task(self.session.serve_stream(context))
 
     # What the bot says.
 

@@ -12,7 +12,7 @@ from referee.clock import TimeControl
 from referee.games import parse_ruleset
 from referee.match.health import LagMonitor
 from referee.match.runner import MatchPlan, MatchResult, Referee
-from referee.match.table import TableSettings
+from referee.match.settings import TableSettings
 from referee.outcome import Forfeit
 from referee.sandbox.sandbox import PlainSandbox
 

@@ -17,7 +17,7 @@ import pytest
 from arena.matches import replay_file as replay_files
 from referee.clock import SeatClock, TimeControl
 from referee.errors import InputError
-from referee.match.stored_turn import history, stored_turn
+from referee.match.stored_turn import turns_until
 
 if TYPE_CHECKING:
     from referee.games.replay import Replay
@@ -101,7 +101,7 @@ def test_what_the_bot_sees_is_rebuilt(file: Path) -> None:
     replay = replay_files.read(file)
     game = replay.games[0]
     ply = asked_plies(replay)[-1]
-    turns = history(replay, game=0, ply=ply)
+    turns = turns_until(replay, game=0, ply=ply)
     clock = SeatClock(TimeControl.parse(replay.time_control))
     for turn in turns[:-1]:
         assert turn.times is not None
@@ -148,7 +148,7 @@ def test_a_bot_that_remembers_is_told_its_earlier_turns(file: Path, tmp_path: Pa
     )
     replay = replay_files.read(file)
     ply = asked_plies(replay)[-1]
-    expected = [turn.ply for turn in history(replay, game=0, ply=ply)]
+    expected = [turn.ply for turn in turns_until(replay, game=0, ply=ply)]
     answer = question(file, bot, "--history", ply=ply)
     assert answer["stdout"].splitlines()[-1].split()[1:] == [str(each) for each in expected]
     assert question(file, bot, ply=ply)["stdout"].split()[-1] == str(ply)
@@ -182,7 +182,7 @@ def test_the_turn_that_lost_the_game_can_be_asked(forfeited: Path) -> None:
     assert answer["stored_action"] is None
     assert answer["action"] == "the best one"
     assert answer["problem"].startswith("illegal_action: 'the best one' is no action")
-    turn = stored_turn(replay, game=0, ply=ply)
+    turn = turns_until(replay, game=0, ply=ply)[-1]
     assert turn.forfeit is not None
     assert turn.forfeit.reason == "illegal_action"
 
@@ -191,7 +191,7 @@ def test_the_turn_that_lost_the_game_can_be_asked(forfeited: Path) -> None:
 def test_what_is_not_in_the_replay_is_bad_input(file: Path, game: int, ply: int) -> None:
     """The sentence says which games and plies there are."""
     with pytest.raises(InputError, match=r"holds the games 0 to 3|has the plies 0 to \d+"):
-        stored_turn(replay_files.read(file), game=game, ply=ply)
+        turns_until(replay_files.read(file), game=game, ply=ply)
 
 
 def test_a_bot_that_speaks_json_lines_cannot_have_the_terminal(file: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Check how the referee measures its own lag, and what that excuses."""
+"""Check how the referee measures its own lag, and which time-outs that voids."""
 
 import asyncio
 import time
@@ -6,7 +6,7 @@ import time
 import pytest
 
 from referee.clock import SeatClock
-from referee.match.health import VOID_LAG, LagMonitor, cpu_pressure, excuses
+from referee.match.health import VOID_LAG, LagMonitor, cpu_pressure, voids_timeout
 from tests.referee.scripted import ScriptedBot, control
 
 pytestmark = pytest.mark.flaky(reruns=2)  # the machine's own time is judged
@@ -42,10 +42,10 @@ async def test_lag_counts_only_within_the_span() -> None:
 
 def test_a_small_lag_in_a_long_turn_excuses_nothing() -> None:
     """A busy machine always lags a little: a bot that hangs for five seconds is still late."""
-    assert excuses(VOID_LAG, span=0.5)
-    assert not excuses(VOID_LAG / 2, span=0.06)
-    assert not excuses(0.2, span=5.0)
-    assert excuses(1.0, span=5.0)
+    assert voids_timeout(VOID_LAG, span=0.5)
+    assert not voids_timeout(VOID_LAG / 2, span=0.06)
+    assert not voids_timeout(0.2, span=5.0)
+    assert voids_timeout(1.0, span=5.0)
 
 
 def test_the_pressure_is_a_share_or_unknown() -> None:

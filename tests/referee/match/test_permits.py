@@ -23,10 +23,10 @@ def test_permits_come_in_the_order_in_which_they_were_asked_for() -> None:
     """The one who waits longest is next."""
     pool = PermitPool(1)
     first, second, third = make_permits(pool, 3)
-    assert [permit.take() for permit in (first, second, third)] == [True, False, False]
+    assert [permit.acquire() for permit in (first, second, third)] == [True, False, False]
     first.release()
     assert [permit.held for permit in (first, second, third)] == [False, True, False]
-    assert not first.take()
+    assert not first.acquire()
     second.release()
     assert third.held
 
@@ -36,7 +36,7 @@ def test_a_permit_that_is_given_up_while_waiting_is_never_granted() -> None:
     pool = PermitPool(1)
     first, second, third = make_permits(pool, 3)
     for permit in (first, second, third):
-        permit.take()
+        permit.acquire()
     second.release()
     first.release()
     assert (second.held, third.held) == (False, True)
@@ -49,8 +49,8 @@ def test_taking_twice_takes_one() -> None:
     """A bot holds one permit, however often it asks."""
     pool = PermitPool(2)
     (permit,) = make_permits(pool, 1)
-    permit.take()
-    permit.take()
+    permit.acquire()
+    permit.acquire()
     assert pool.free == 1
 
 
@@ -61,7 +61,7 @@ def test_permits_are_conserved(steps: list[tuple[int, bool]], count: int) -> Non
     permits = make_permits(pool, 5)
     for index, takes in steps:
         if takes:
-            permits[index].take()
+            permits[index].acquire()
         else:
             permits[index].release()
         assert pool.free + sum(permit.held for permit in permits) == count

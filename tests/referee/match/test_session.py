@@ -262,7 +262,7 @@ async def test_a_hang_is_noticed_while_others_wait_for_the_permit(playing: Scrip
     playing.asks(3)
     playing.answers((1, 0, "2S"))
     await playing.told("timeout game 2")
-    playing.pool.give_back()
+    playing.pool.release()
 
 
 async def test_a_shorter_clock_behind_a_longer_one_is_watched(playing: ScriptedBot) -> None:
@@ -317,7 +317,7 @@ async def test_a_waiting_turn_of_a_resigned_game_is_never_sent() -> None:
     bot.asks(1)
     bot.resigns(1)
     await bot.told("resign game 1")
-    bot.pool.give_back()
+    bot.pool.release()
     await bot.hears_nothing(0.02)
     assert bot.pool.free == 1
     await bot.leave()

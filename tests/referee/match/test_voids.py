@@ -203,7 +203,7 @@ async def test_a_start_gets_back_what_our_lag_took(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bot that is ready after its limit, but not by more than our lag, plays."""
-    monkeypatch.setattr("referee.match.judgement.excuses", lambda *_, **__: False)
+    monkeypatch.setattr("referee.match.judgement.voids_timeout", lambda *_, **__: False)
     late = write_bot(tmp_path / "late", rest="def prepare(self, welcome): time.sleep(1)")
     plan = make_plan("quasenbo", late, write_bot(tmp_path / "other"), start_limit=0.5)
     result = await make_referee(monitor=Lagging()).play(plan)
