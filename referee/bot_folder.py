@@ -1,4 +1,4 @@
-"""Read a bot's folder: ``bot.toml`` and what it says."""
+"""Read and validate ``bot.toml`` of a bot's folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 MAX_PARALLEL_GAMES = 256
 MAX_COMMAND = 8192
-"""Characters of all words of a command; the kernel takes no more than sixteen times as much."""
+"""Characters of all words of a command; the kernel's limit is at least sixteen times that."""
 
 PROTOCOLS = ("grpc", "jsonl")
 _KEYS = {"name", "rulesets", "command", "build", "parallel_games", "protocol"}
@@ -25,7 +25,7 @@ _EXAMPLE = 'name = "my_bot"\nrulesets = ["quasenbo"]\ncommand = ["python", "bot.
 
 @dataclass(frozen=True, slots=True)
 class BotFolder:
-    """Hold what a bot's folder says of the bot.
+    """Hold the content of a bot's ``bot.toml``.
 
     Attributes:
         path: the folder, absolute.
@@ -51,7 +51,7 @@ def load_bot_folder(path: Path) -> BotFolder:
     """Read a bot's folder.
 
     Raises:
-        InvalidBotError: one sentence that says what is wrong and what to write.
+        InvalidBotError: the message says what is wrong and what to write.
     """
     folder = path.resolve()
     if not folder.is_dir():
@@ -139,7 +139,7 @@ def _parallel_games(document: dict[str, Any], path: Path) -> int:
 
 
 def _shown(value: object) -> str:
-    """Return a value of bot.toml for a sentence, however long it is."""
+    """Format a value of bot.toml for a message, truncated."""
     try:
         return _cut(repr(value), 60)
     except ValueError:  # Python writes no number of more than 4300 digits

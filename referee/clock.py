@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FREE_PER_TURN = 0.001
-"""Seconds of each turn that nobody is charged for: the measured cost of the stream itself."""
+"""Seconds of each turn that are not charged: the measured cost of the stream itself."""
 
 SPLIT_LIMIT = 0.020
-"""Seconds up to which a message's span is shared among its answers by the bot's own times."""
+"""Seconds up to which a message's span is shared among its answers by the reported times."""
 
 DEFAULT_MARGIN = timedelta(milliseconds=50)
 MIN_INCREMENT = timedelta(milliseconds=50)
-"""The smallest increment above zero: below it a fast bot would be judged by the stream's noise."""
+"""The smallest increment above zero: below it the stream's jitter would decide."""
 
 _TIME_CONTROL = re.compile(r"(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?")
 

@@ -1,42 +1,42 @@
 """Define the errors of the referee package.
 
-A bot's fault is a value (`referee.outcome.Forfeit`), never an exception. What is raised is the
-caller's fault, and then carries the fix, or our own, and then voids the match.
+A bot's fault is a value (`referee.outcome.Forfeit`), never an exception. An `InputError` is the
+caller's fault and tells the fix; a `VoidMatchError` is our own and voids the match.
 """
 
 from __future__ import annotations
 
 
 class RefereeError(Exception):
-    """The base of every error that the referee raises."""
+    """Base class of the referee's errors."""
 
 
 class InputError(RefereeError, ValueError):
-    """The caller's fault: the message says what is wrong and what is possible."""
+    """The caller's input is invalid; the message says what is possible."""
 
 
 class InvalidRulesetError(InputError):
-    """A ruleset text that names no game, no option or no possible value."""
+    """A ruleset text names an unknown game, option or value."""
 
 
 class InvalidBoardError(InputError):
-    """A board text that is not a sequence of whole decks of the game."""
+    """A board text is not a sequence of whole decks of the game."""
 
 
 class InvalidActionError(InputError):
-    """A text that is no action of the game at all."""
+    """A text cannot be parsed as an action of the game."""
 
 
 class IllegalActionError(InputError):
-    """An action of the game that is not legal in this state."""
+    """An action of the game is not legal in this state."""
 
 
 class InvalidTimeControlError(InputError):
-    """A time control text that cannot be read."""
+    """A time control text cannot be parsed."""
 
 
 class InvalidReplayError(InputError):
-    """A replay that cannot be read, or whose re-execution differs from what it stores.
+    """A replay cannot be parsed, or its re-execution differs from its content.
 
     Attributes:
         where: the place in the replay, for example ``game 3, ply 17``; empty when unknown.
@@ -48,15 +48,15 @@ class InvalidReplayError(InputError):
 
 
 class InvalidBotError(InputError):
-    """A bot folder that cannot be run: no ``bot.toml``, a missing key, a wrong value."""
+    """A bot's folder cannot be run: no ``bot.toml``, a missing key, a wrong value."""
 
 
 class SandboxUnavailableError(InputError):
-    """This machine cannot isolate bots, and nobody allowed to run them without isolation."""
+    """This machine cannot isolate bots."""
 
 
 class VoidMatchError(RefereeError):
-    """Our own failure: the match is unrated and played again.
+    """The referee failed: the match is unrated and played again.
 
     Attributes:
         reason: one of a closed set, used as a metric label.

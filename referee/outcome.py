@@ -1,6 +1,6 @@
 """Describe how games end: points and places, terminations, forfeits.
 
-A bot's fault is a value here; it never leaves the match runner as an exception.
+A bot's fault is a value here, never an exception outside the match runner.
 """
 
 from __future__ import annotations

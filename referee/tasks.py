@@ -1,4 +1,4 @@
-"""Wait in asyncio for an event or the end of a task, through cancellations."""
+"""Wait in asyncio for an event or the end of a task, despite cancellations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _T = TypeVar("_T")
 
 
 async def run_to_end(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run a coroutine to its end even if the waiting task is cancelled; that is raised then."""
+    """Run a coroutine to its end even if the waiting task is cancelled, then raise that."""
     task = asyncio.create_task(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -29,7 +29,7 @@ async def run_to_end(work: Coroutine[Any, Any, _T]) -> _T:
 
 
 async def is_set_within(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for an event, at most so long; return whether it is set."""
+    """Wait for an event with a time-out; return whether it is set."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -37,14 +37,10 @@ async def is_set_within(event: asyncio.Event, seconds: float) -> bool:
 
 
 async def cancel(task: asyncio.Task[Any], *, again: float = 1.0) -> None:
-    """Cancel a task and wait for its end, whatever that is.
+    """Cancel a task and wait for its end, ignoring its result.
 
-    A library may lose a cancellation, as Python 3.11's ``asyncio.wait_for`` does when what it waits
-    for ends at that moment; so a task that goes on is cancelled again.
-
-    Args:
-        task: what is cancelled.
-        again: seconds after which it is cancelled once more.
+    A library may lose a cancellation, as Python 3.11's ``asyncio.wait_for`` does when its awaitable
+    ends at that moment; so a task that goes on is cancelled again after ``again`` seconds.
     """
     while not task.done():
         task.cancel()

@@ -1,4 +1,4 @@
-"""Convert between the values of the domain and the messages of the protocol."""
+"""Convert between the values of rules and clock and the messages of the protocol."""
 
 from __future__ import annotations
 
@@ -41,20 +41,14 @@ def protocol_to_pb() -> pb.ProtocolVersion:
 
 
 def time_control_to_pb(control: TimeControl) -> pb.TimeControl:
-    """Return a time control as a message; the margin is the referee's own affair."""
+    """Return a time control as a message, without the margin, which bots do not see."""
     return pb.TimeControl(
         bank_us=control.bank // _MICROSECOND, increment_us=control.increment // _MICROSECOND
     )
 
 
 def welcome(game: Game, control: TimeControl, *, parallel_games: int) -> pb.Welcome:
-    """Return the answer to Hello.
-
-    Args:
-        game: what is played.
-        control: the clock of each game and seat.
-        parallel_games: the most games that are offered at once.
-    """
+    """Return the answer to Hello; ``parallel_games`` is the most games open at once."""
     return pb.Welcome(
         protocol=protocol_to_pb(),
         ruleset=game.ruleset,
@@ -82,17 +76,7 @@ def fill_turn(  # noqa: PLR0913 -- the fields of one message, on the hot path
     events: Iterable[str],
     observation: Observation,
 ) -> None:
-    """Write a turn's fields into a message that was just added to a repeated field.
-
-    Args:
-        turn: the empty message.
-        game: the game's number at the table.
-        ply: actions applied so far.
-        time_left: seconds left in the bank.
-        legal_actions: sorted texts.
-        events: public events since the seat's last turn.
-        observation: a game's observation dataclass.
-    """
+    """Write a turn's fields into an empty message; ``time_left`` is in seconds."""
     turn.game = game
     turn.ply = ply
     turn.time_left_us = int(time_left * 1e6)
@@ -165,7 +149,7 @@ def fill_game_over(
     outcome: Outcome,
     forfeits: Sequence[Forfeit],
 ) -> None:
-    """Write the end of a game into a message; details stay the forfeiting author's own."""
+    """Write the end of a game into a message, without the details of forfeits."""
     message.game = game
     message.termination = _TERMINATION_TO_PB[termination]
     message.points.extend(outcome.points)
@@ -185,7 +169,7 @@ def termination_from_pb(message: pb.GameOver) -> Termination:
 
 
 def forfeits_from_pb(message: pb.GameOver) -> tuple[Forfeit, ...]:
-    """Return the forfeits of a game; their plies are not on the wire (-1)."""
+    """Return the forfeits of a game; their plies are not sent (-1)."""
     return tuple(
         Forfeit(
             seat=forfeit.seat,

@@ -1,7 +1,8 @@
 """Define the interface of every game: `Game` makes `State` values from a `Board`.
 
 A state is a value: `State.apply` returns a new one and leaves the old unchanged; equal histories
-give equal states. Engines work on integers and bit masks; cards and actions are text at this face.
+give equal states. Engines work on integers and bit masks; this interface has cards and actions as
+text.
 """
 
 from __future__ import annotations
@@ -127,8 +128,8 @@ class GameInfo:
         name: the first word of its rulesets, ``quasenbo``.
         title: the game's name for people.
         summary: one sentence for people.
-        seats: how many seats there are, for people, ``2 to 6``.
-        options: every option, in the order to be shown.
+        seats: the number of seats, for people, ``2 to 6``.
+        options: in the order to be shown.
         dependent_defaults: given a value for every option whose default is a text, returns the
             defaults of those whose ``Option.default`` is "".
     """

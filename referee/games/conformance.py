@@ -1,7 +1,7 @@
-"""Test that a game keeps every promise of `referee.games.base`.
+"""Test that a game conforms to the interface of `referee.games.base`.
 
-`check_game` plays one random game and checks every state on the way; `playthrough` writes a game
-down as text, to be compared with a golden copy. Both see a game only through its public face.
+`check_game` plays one random game and checks every state; `playthrough` returns a game as text, to
+be compared with a golden copy. Both use the public interface alone.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _HIDDEN_TRIALS = 24
 
 
 class ConformanceError(AssertionError):
-    """A game broke a promise of `referee.games.base`; the message says which and where."""
+    """A game violates the interface; the message says which rule, and in which state."""
 
 
 def check_game(game: Game, *, seed: bytes) -> None:
-    """Play one random game and hold every state of it to the promises.
+    """Play one random game and check every state of it.
 
     Args:
         game: the rules to check.
         seed: of the board and of the choices of actions, any number of bytes.
 
     Raises:
-        ConformanceError: a promise is broken.
+        ConformanceError: the game violates the interface.
     """
     _check_ruleset(game)
     board = Board.from_seed(game, seed)
@@ -144,7 +144,7 @@ def _check_observations(state: State) -> None:
 
 def _check_refusals(state: State) -> None:
     legal = state.legal_actions()
-    before = _face(state)
+    before = _snapshot(state)
     known = set(state.game.deck).difference(legal)
     texts = (*_NO_ACTIONS, *known, *(f" {text}" for text in legal), *map(str.lower, legal))
     for text in texts:
@@ -155,11 +155,11 @@ def _check_refusals(state: State) -> None:
             _require(right, state, f"{text!r} is refused as no action at all")
         else:
             _require(text in legal, state, f"{text!r} is refused")
-    _require(_face(state) == before, state, "a refusal leaves the state unchanged")
+    _require(_snapshot(state) == before, state, "a refusal leaves the state unchanged")
 
 
 def _check_apply(state: State, action: str, after: State) -> None:
-    before = _face(state)
+    before = _snapshot(state)
     for text in state.legal_actions():
         following = state.apply(text)
         _require(following.ply == state.ply + 1, state, "an action is one ply")
@@ -170,7 +170,7 @@ def _check_apply(state: State, action: str, after: State) -> None:
         _require(waiting == (following.outcome() is None), state, "a game ends with an outcome")
     again = state.apply(action)
     _require(again == after and hash(again) == hash(after), state, "equal actions, equal states")
-    _require(_face(state) == before, state, "an action leaves the old state unchanged")
+    _require(_snapshot(state) == before, state, "an action leaves the old state unchanged")
 
 
 def _check_end(state: State) -> None:
@@ -216,7 +216,9 @@ def _check_same_luck(
     for other in (Board.from_seed(game, board.seed), Board.parse(game, text, board.seed)):
         state = game.start(other)
         for expected, action in zip(states, (*actions, None), strict=True):
-            _require(_face(state) == _face(expected), expected, "the same luck, the same game")
+            _require(
+                _snapshot(state) == _snapshot(expected), expected, "the same luck, the same game"
+            )
             state = state if action is None else state.apply(action)
         _require(state.events == states[-1].events, state, "the same luck, the same events")
     _require(game.start(Board.from_seed(game, board.seed)) == states[0], states[0], "starts equal")
@@ -274,7 +276,7 @@ def _check_playout(game: Game, board: Board) -> None:
     _require(played == (state.ply, state.outcome()), state, "the fast core plays the same game")
 
 
-def _face(state: State) -> tuple[object, ...]:
+def _snapshot(state: State) -> tuple[object, ...]:
     seats = range(state.game.seats)
     return (
         state.seat_to_act,

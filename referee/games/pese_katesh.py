@@ -127,16 +127,7 @@ class PeseKateshObservation:
 
 
 class PeseKatesh(Game):
-    """Play Pesë Katësh with its options.
-
-    Args:
-        ruleset: the canonical text.
-        floors: 5, 3 or 1.
-        teams: whether seats 0 and 2 belong to one entrant, 1 and 3 to another.
-
-    Attributes:
-        deals: how many deals a game has: four a floor.
-    """
+    """Play Pesë Katësh with its options; ``deals`` is the number of deals of a game."""
 
     def __init__(self, *, ruleset: str, floors: int, teams: bool) -> None:
         self.name = INFO.name
@@ -151,7 +142,6 @@ class PeseKatesh(Game):
         return PeseKateshState(_Deal(self, board, 0, (0,) * SEATS, None), ply=0)
 
     def playout(self, board: Board, choose: Random) -> tuple[int, Outcome]:
-        """Play random legal actions to the end; see `Game.playout`."""
         actions = 0
         scores = [0] * SEATS
         for number in range(self.deals):
@@ -247,21 +237,17 @@ class PeseKateshState(State):
 
     @property
     def game(self) -> PeseKatesh:
-        """The game being played."""
         return self._deal.game
 
     @property
     def seat_to_act(self) -> int | None:
-        """The seat that plays the next card; None when the game is over."""
         return self._seat
 
     @property
     def ply(self) -> int:
-        """How many cards have been played since the start of the game."""
         return self._ply
 
     def legal_actions(self) -> tuple[str, ...]:
-        """Return the cards that the seat to act may play, as sorted texts."""
         if self._seat is None:
             return ()
         hand = self._hands[self._seat]
@@ -273,12 +259,6 @@ class PeseKateshState(State):
         return hand_texts(hand)
 
     def apply(self, text: str) -> PeseKateshState:
-        """Return the state after the seat to act played the card ``text``.
-
-        Raises:
-            InvalidActionError: the text is no card.
-            IllegalActionError: a card that is not in the hand or does not follow suit.
-        """
         bit = BIT_OF.get(text)
         if bit is None:
             raise InvalidActionError(
@@ -351,11 +331,9 @@ class PeseKateshState(State):
         return tuple(score + points for score, points in pairs)
 
     def hand(self, seat: int) -> tuple[str, ...]:
-        """Return the cards in a seat's hand, by suit and rank."""
         return tuple(sorted(hand_texts(self._hands[seat]), key=_DECK_INDEX.__getitem__))
 
     def observe(self, seat: int) -> PeseKateshObservation:
-        """Return all that a seat may see."""
         deal = self._deal
         leaders = self._leaders
         winners = leaders[1:]
@@ -387,21 +365,17 @@ class PeseKateshState(State):
         return zones
 
     def outcome(self) -> Outcome | None:
-        """Return points and places by seat; None until the last deal has ended."""
         return self._deal.game.outcome_of(self._scores()) if self._seat is None else None
 
     @property
     def event_count(self) -> int:
-        """How many public events there have been since the start of the game."""
         return self._deal.first_event + self._deal_event_count()
 
     @property
     def events(self) -> tuple[str, ...]:
-        """Every public event since the start of the game."""
         return self.events_since(0)
 
     def events_since(self, count: int) -> tuple[str, ...]:
-        """Return the events from number ``count`` (from 0) on."""
         first = self._deal.first_event
         indices = range(max(count - first, 0), self._deal_event_count())
         events = tuple(self._deal_event(index) for index in indices)

@@ -105,7 +105,7 @@ class _PartTexts(dict[int, tuple[str, ...]]):
         return told
 
 
-class _Faces:
+class _Notation:
     """Convert codes, masks and events to texts, for one `QuasenboRules`.
 
     Attributes:
@@ -182,14 +182,13 @@ class QuasenboGame(Game):
             double=options["double"] == "yes",
             wild_sevens=wild_sevens,
         )
-        self._faces = _Faces(self.rules)
+        self._notation = _Notation(self.rules)
 
     def start(self, board: Board) -> QuasenboState:
         """Return the first state; the first seat has drawn, or passed, if it had to."""
-        return QuasenboState(self, self._faces, QuasenboCore.start(self.rules, board))
+        return QuasenboState(self, self._notation, QuasenboCore.start(self.rules, board))
 
     def playout(self, board: Board, choose: Random) -> tuple[int, Outcome]:
-        """Play random legal actions to the end, as `Game.playout` says."""
         core = QuasenboCore.start(self.rules, board)
         return core.playout(choose), _outcome_of(core)
 
@@ -206,41 +205,35 @@ class QuasenboGame(Game):
 class QuasenboState(State):
     """Hold a position in a game of Quäsenbö, as a value."""
 
-    __slots__ = ("_core", "_faces", "_game")
+    __slots__ = ("_core", "_game", "_notation")
 
-    def __init__(self, game: QuasenboGame, faces: _Faces, core: QuasenboCore) -> None:
+    def __init__(self, game: QuasenboGame, notation: _Notation, core: QuasenboCore) -> None:
         self._game = game
-        self._faces = faces
+        self._notation = notation
         self._core = core
 
     @property
     def game(self) -> QuasenboGame:
-        """The game being played."""
         return self._game
 
     @property
     def seat_to_act(self) -> int | None:
-        """The seat that acts next; None when the game is over."""
         return self._core.seat if self._core.legal else None
 
     @property
     def ply(self) -> int:
-        """How many actions have been applied since the start."""
         return self._core.plays
 
     @property
     def event_count(self) -> int:
-        """How many public events there have been since the start."""
         return self._core.plays + self._core.other_events
 
     @property
     def events(self) -> tuple[str, ...]:
-        """Every public event since the start, oldest first."""
         return self.events_since(0)
 
     def events_since(self, count: int) -> tuple[str, ...]:
-        """Return ``self.events[count:]``, in time proportional to what it returns."""
-        event = self._faces.event
+        event = self._notation.event
         log = self._core.events
         found = []
         for _ in range(self.event_count - count):
@@ -249,30 +242,26 @@ class QuasenboState(State):
         return tuple(reversed(found))
 
     def legal_actions(self) -> tuple[str, ...]:
-        """Return the legal actions of the seat to act as sorted texts; () when it is over."""
-        return self._faces.actions[self._core.legal]
+        return self._notation.actions[self._core.legal]
 
     def apply(self, text: str) -> QuasenboState:
-        """Return the state after the seat to act did ``text``; see `State.apply`."""
-        faces = self._faces
+        notation = self._notation
         core = self._core
-        code = faces.code_of.get(text)
+        code = notation.code_of.get(text)
         if code is None or not core.legal >> code & 1:
             raise self._refusal(text)
         core = core.copy()
         core.apply(code)
-        return QuasenboState(self._game, faces, core)
+        return QuasenboState(self._game, notation, core)
 
     def hand(self, seat: int) -> tuple[str, ...]:
-        """Return the cards in a seat's hand, in the deck's order."""
-        return self._faces.hand(self._core.hands[seat])
+        return self._notation.hand(self._core.hands[seat])
 
     def observe(self, seat: int) -> QuasenboObservation:
-        """Return all that a seat may see."""
         core = self._core
-        pile = self._faces.lying(core.pile_codes())
+        pile = self._notation.lying(core.pile_codes())
         return QuasenboObservation(
-            hand=self._faces.hand(core.hands[seat]),
+            hand=self._notation.hand(core.hands[seat]),
             pile=pile,
             hand_sizes=tuple(map(core.rules.cards_in, core.hands)),
             deck_size=len(core.deck) - core.deck_at,
@@ -313,7 +302,7 @@ class QuasenboState(State):
         return f"<State of {self._game.ruleset}, ply {self.ply}, seat {self.seat_to_act} to act>"
 
     def _content(self) -> tuple[object, ...]:
-        """Return all but the events that two equal states have equal."""
+        """Return what equal states have in common, but for the events."""
         core = self._core
         return (
             self._game.ruleset,
@@ -327,7 +316,7 @@ class QuasenboState(State):
         )
 
     def _refusal(self, text: str) -> InvalidActionError | IllegalActionError:
-        if text not in self._faces.code_of:
+        if text not in self._notation.code_of:
             return InvalidActionError(
                 f"{text!r} is no action of {self._game.ruleset}; an action is a card of the deck"
                 + (", the Excuse with its decree, EX:W" if self._core.rules.excuse_bits else "")

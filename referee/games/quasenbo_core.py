@@ -9,6 +9,7 @@ The rulings named here (Q2, Q11, ...) are listed in `referee.games.quasenbo`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from referee.games.decktet import EXCUSE, SUITS, rank_of, suits_of
@@ -55,22 +56,6 @@ class QuasenboRules:
         suits: by code, the suits that count for runs, a bit each.
         match: by code, the bits of every action that is legal on top of it.
     """
-
-    __slots__ = (
-        "action_bits",
-        "actions",
-        "card_bits",
-        "card_of",
-        "deck",
-        "double",
-        "excuse_bits",
-        "hand_size",
-        "match",
-        "no_decree",
-        "seats",
-        "start_code",
-        "suits",
-    )
 
     def __init__(
         self,
@@ -119,6 +104,7 @@ class QuasenboRules:
         return hand.bit_count() - (5 if hand & self.excuse_bits else 0)
 
 
+@dataclass(eq=False, init=False, repr=False, slots=True)
 class QuasenboCore:
     """Hold a position that is changed in place: the hot path, without texts and without checks.
 
@@ -141,23 +127,6 @@ class QuasenboCore:
         events: the public events, the latest first.
         other_events: how many of them are not plays.
     """
-
-    __slots__ = (
-        "board",
-        "deck",
-        "deck_at",
-        "events",
-        "hands",
-        "legal",
-        "other_events",
-        "pair_suits",
-        "pile",
-        "plays",
-        "recycles",
-        "rules",
-        "seat",
-        "top_suits",
-    )
 
     rules: QuasenboRules
     board: Board
@@ -211,15 +180,15 @@ class QuasenboCore:
         seat: int,
         plays: int,
     ) -> QuasenboCore:
-        """Return a position in the middle of a game, as a bot imagines it.
+        """Return a position in the middle of a game, for a bot's search.
 
         Args:
             rules: the constants.
-            board: shuffles what is recycled from now on, from recycle 0.
+            board: shuffles later recycles, from recycle 0.
             hands: by seat, the bits of its cards.
             pile: the codes of the pile's cards from the top.
             deck: deck indices in drawing order.
-            seat: the seat to act, which is able to.
+            seat: the seat to act, which has a legal action.
             plays: how many actions have been applied.
         """
         core = cls()
@@ -243,7 +212,7 @@ class QuasenboCore:
         return core
 
     def copy(self) -> QuasenboCore:
-        """Return a position that shares nothing which `apply` changes."""
+        """Return a copy that shares only what `apply` never changes."""
         twin = QuasenboCore()
         twin.rules = self.rules
         twin.board = self.board
@@ -315,7 +284,7 @@ class QuasenboCore:
         return self.plays - before
 
     def _commit_quasenbo(self) -> int:
-        """Tell it and draw the penalty (Q8, Q16); return the seat's hand."""
+        """Log the event and draw the penalty (Q8, Q16); return the seat's hand."""
         rules = self.rules
         seat = self.seat
         log = (self.events, RUN | seat, self.pile)
@@ -333,7 +302,7 @@ class QuasenboCore:
         return self.hands[seat]
 
     def _draw_penalty(self, due: int) -> None:
-        """Draw ``due`` cards; what is drawn before and after a recycle is told apart."""
+        """Draw ``due`` cards; draws before and after a recycle are separate events."""
         bits = self.rules.card_bits.__getitem__
         while due:
             at = self.deck_at

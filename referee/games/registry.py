@@ -6,10 +6,9 @@ and leaves out those that have their default. A game's module is imported when i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from referee.errors import InvalidRulesetError
 
@@ -19,52 +18,40 @@ if TYPE_CHECKING:
     from referee.games.base import Game, GameInfo, Option
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """Locate a game: its module, and there its `GameInfo` and its builder."""
-
-    module: str
-    info: str
-    build: str
-
-    def load_info(self) -> GameInfo:
-        return cast("GameInfo", getattr(import_module(self.module), self.info))
-
-    def load_build(self) -> Callable[[Mapping[str, str]], Game]:
-        return cast(
-            "Callable[[Mapping[str, str]], Game]", getattr(import_module(self.module), self.build)
-        )
-
-
+# name: the module, and there the `GameInfo` and the function that builds the game from options
 _ENTRIES = {
-    "quasenbo": _Entry("referee.games.quasenbo", "QUASENBO", "build_quasenbo"),
-    "quasenbo-magnus": _Entry("referee.games.quasenbo", "QUASENBO_MAGNUS", "build_quasenbo_magnus"),
-    "pese-katesh": _Entry("referee.games.pese_katesh", "INFO", "build"),
+    "quasenbo": ("referee.games.quasenbo", "QUASENBO", "build_quasenbo"),
+    "quasenbo-magnus": ("referee.games.quasenbo", "QUASENBO_MAGNUS", "build_quasenbo_magnus"),
+    "pese-katesh": ("referee.games.pese_katesh", "INFO", "build"),
 }
 
 
 def games() -> list[GameInfo]:
-    """Return what there is to know of every game, in the order to be shown."""
-    return [entry.load_info() for entry in _ENTRIES.values()]
+    """Return the description of every game, in the order to be shown."""
+    return [_load(name)[0] for name in _ENTRIES]
+
+
+def _load(name: str) -> tuple[GameInfo, Callable[[Mapping[str, str]], Game]]:
+    module, info, build = _ENTRIES[name]
+    loaded = import_module(module)
+    return getattr(loaded, info), getattr(loaded, build)
 
 
 @lru_cache(maxsize=64)
 def parse_ruleset(text: str) -> Game:
     """Return the game that a ruleset text names; its `Game.ruleset` is the canonical text.
 
-    Games are values, and their tables take a millisecond to make: the latest are remembered.
+    Games are values, and their tables take a millisecond to build: the latest are cached.
 
     Raises:
         InvalidRulesetError: an unknown name, option or value, an option given twice, or values
             that exclude each other; the message lists what exists.
     """
     name, colon, rest = text.strip().partition(":")
-    entry = _ENTRIES.get(name)
-    if entry is None:
+    if name not in _ENTRIES:
         raise InvalidRulesetError(f"there is no game {name!r}; there are {_listed(_ENTRIES)}")
-    info = entry.load_info()
-    options = info.with_defaults(_parse_options(info, rest) if colon else {})
-    return entry.load_build()(options)
+    info, build = _load(name)
+    return build(info.with_defaults(_parse_options(info, rest) if colon else {}))
 
 
 def _parse_options(info: GameInfo, text: str) -> dict[str, str]:

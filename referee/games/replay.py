@@ -14,29 +14,28 @@ from typing import Any, NamedTuple
 
 from referee.errors import InputError, InvalidReplayError
 from referee.games.base import Board, Game, State
-from referee.games.random_streams import board_seed
+from referee.games.random_streams import SEED_BYTES, board_seed
 from referee.games.registry import parse_ruleset
 from referee.games.ruling import entrants_left, rule_on
 from referee.outcome import Forfeit, ForfeitReason, Outcome, Termination
 
 FORMAT = "bot-arena replay"
 VERSION = 1
-SEED_BYTES = 32
 
 
 class TurnTimes(NamedTuple):
-    """Hold when one turn was ready, sent, answered and applied, in microseconds of its game.
+    """Hold the moments of one seat's turn, in microseconds since the start of its game.
 
     A named tuple, since millions are made.
 
     Attributes:
         seat: the seat that was asked; not a time.
-        ready: the seat was to act.
+        ready: it became the seat's turn.
         sent: the turn was written to the bot's stream.
         answered: the bot's answer arrived.
         applied: the action was applied.
-        think: how long the bot says it thought; a length, not a moment.
-        charged: what the clock took for it; a length, not a moment.
+        think: thinking time as the bot reports it; a duration.
+        charged: time charged by the clock; a duration.
     """
 
     seat: int
@@ -73,7 +72,7 @@ class ReplayGame:
     outcome: Outcome
 
     def digest(self) -> str:
-        """Return 32 hex digits over all that is not a time or a sentence."""
+        """Return 32 hex digits over everything but times and details of forfeits."""
         content = {
             "board": self.board,
             "table": self.table,
@@ -115,7 +114,7 @@ class Replay:
 
 
 def seed_commitment(seed: bytes) -> str:
-    """Return what is published before a match: SHA-256 of its seed, in hex."""
+    """Return the commitment published before a match: SHA-256 of its seed, in hex."""
     return hashlib.sha256(seed).hexdigest()
 
 
@@ -123,7 +122,7 @@ def states(replay: Replay, game: ReplayGame) -> list[State]:
     """Return every state of a game, the first and the last included.
 
     Raises:
-        InvalidReplayError: an action is not legal where it stands.
+        InvalidReplayError: an action is not legal.
     """
     reached = [_first_state(parse_ruleset(replay.ruleset), replay, game)]
     for ply, action in enumerate(game.actions):
@@ -174,7 +173,7 @@ def _verify_game(rules: Game, replay: Replay, game: ReplayGame) -> None:
         gone = {game.seats[f.seat] for f in game.forfeits if f.ply <= ply}
         if seat is not None and game.seats[seat] in gone and action != state.legal_actions()[0]:
             raise InvalidReplayError(
-                f"seat {seat} had forfeited, and the house does not play {action}", where=where
+                f"seat {seat} had forfeited, and the referee does not play {action}", where=where
             )
         state = _next_state(state, action, where)
     _verify_end(rules, game, state)
@@ -268,7 +267,7 @@ def load(data: bytes) -> Replay:
 
 
 def _header_digest(replay: Replay) -> str:
-    """Return 32 hex digits over what `Replay.digest` leaves out, as equal play may differ in it."""
+    """Return 32 hex digits over the header's fields that `Replay.digest` leaves out."""
     content = json.dumps([FORMAT, VERSION, replay.time_control, replay.tier])
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 
@@ -281,7 +280,7 @@ def _check_digests(
     for game, stored in zip(replay.games, digests, strict=True):
         if game.digest() == stored:
             continue
-        # Re-execution names the ply where it can; the digest catches what it cannot see.
+        # Re-execution finds the ply of an illegal change; the digest detects any other.
         _verify_game(parse_ruleset(replay.ruleset), replay, game)
         raise InvalidReplayError(
             "the actions or the outcome were changed: the digest differs", where=_name(game)
@@ -366,7 +365,7 @@ def _text(value: object) -> str:
 
 
 def without_details(replay: Replay) -> Replay:
-    """Return the replay with every forfeit's sentence left out; all digests stay the same."""
+    """Return the replay without the details of forfeits; all digests stay the same."""
     return replace(
         replay,
         games=tuple(

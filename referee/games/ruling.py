@@ -1,4 +1,4 @@
-"""Decide a game in which seats forfeit: the rules' outcome, forfeits included."""
+"""Determine the outcome of a game with forfeits."""
 
 from __future__ import annotations
 
@@ -13,17 +13,11 @@ if TYPE_CHECKING:
 
 
 def rule_on(game: Game, state: State, seats: Sequence[int], forfeits: Iterable[Forfeit]) -> Outcome:
-    """Return a game's outcome, forfeits included.
+    """Return a game's outcome from its last state, the entrants by seat and every forfeit.
 
     Forfeiters rank last, equal among themselves; the others rank by the rules, or share the first
-    place when the game did not reach its end. Nobody left: all tie. Points are the rules' own, 0
+    place when the game did not reach its end. If all forfeit, all tie. Points are the rules' own, 0
     for every seat when the game did not reach its end.
-
-    Args:
-        game: the game.
-        state: the last state.
-        seats: the entrant in each seat.
-        forfeits: every forfeit of the game.
     """
     ruled = state.outcome()
     out = {seats[forfeit.seat] for forfeit in forfeits}

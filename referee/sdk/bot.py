@@ -1,4 +1,4 @@
-"""Write a bot: a `Bot` is asked for an action, a `Turn` holds all that it may know."""
+"""Define the interface of a bot: subclass `Bot`; a `Turn` holds all that it may know."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """Tell what will be played at this table.
+    """Describe the table, before any game starts.
 
     Attributes:
         ruleset: canonical text, for example ``quasenbo:double=yes``.
@@ -37,7 +37,7 @@ class Welcome:
 
 @dataclass(frozen=True, slots=True)
 class GameStart:
-    """Tell that a game begins.
+    """Announce the start of a game.
 
     Attributes:
         game: its number at this table.
@@ -52,14 +52,14 @@ class GameStart:
 
 @dataclass(frozen=True, slots=True)
 class GameEnd:
-    """Tell that a game ended.
+    """Announce the end of a game.
 
     Attributes:
         game: its number.
         seat: the bot's seat in it.
         outcome: points and places by seat.
         termination: why it ended.
-        forfeits: who forfeited, and why.
+        forfeits: of every seat that forfeited, with the reason.
     """
 
     game: int
@@ -98,12 +98,12 @@ class Turn:
 
     @property
     def time_left(self) -> timedelta:
-        """What is left in the bank of this game."""
+        """The time left in the bank of this game."""
         return timedelta(microseconds=self._message.time_left_us)
 
     @property
     def increment(self) -> timedelta:
-        """What is added to the bank after this turn."""
+        """The time added to the bank after this turn."""
         return self._welcome.time_control.increment
 
     @cached_property
@@ -118,7 +118,7 @@ class Turn:
 
     @cached_property
     def observation(self) -> Any:
-        """What the seat sees: a `QuasenboObservation` or a `PeseKateshObservation`."""
+        """All that the seat may see: a `QuasenboObservation` or a `PeseKateshObservation`."""
         return wire.observation_from_pb(self._message)
 
     @cached_property
@@ -131,11 +131,10 @@ class Turn:
 class Bot(ABC):
     """Choose actions; subclass it and write `act`.
 
-    One object plays every game of a table, several at the same time: keep what you remember by
-    ``turn.game``.
+    One object plays every game of a table, several at the same time: store state by ``turn.game``.
 
     Attributes:
-        name: what the bot calls itself in logs.
+        name: shown in logs; the class's name if empty.
         parallel_games: the most games that it plays at the same time; 0 leaves it to the referee.
     """
 
@@ -149,10 +148,10 @@ class Bot(ABC):
     # The methods below are empty on purpose: a bot overrides those that it needs.
 
     def prepare(self, welcome: Welcome) -> None:  # noqa: B027 -- optional
-        """Get ready, outside every clock; the start-up limit is ten seconds."""
+        """Prepare, outside every clock; the start-up limit is ten seconds."""
 
     def game_started(self, start: GameStart) -> None:  # noqa: B027 -- optional
-        """Hear that a game starts."""
+        """Handle the start of a game."""
 
     def game_over(self, end: GameEnd) -> None:  # noqa: B027 -- optional
-        """Hear that a game ended."""
+        """Handle the end of a game."""

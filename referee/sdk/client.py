@@ -1,4 +1,4 @@
-"""Run a bot against the referee that started it."""
+"""Connect a bot to the referee that started it, and answer its turns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def run(bot: Bot) -> None:
     """Play with the referee that started this process, until the match is over.
 
-    Exits the process with a sentence when no referee has started it, or when it went away.
+    Exits the process with a message when no referee has started it, or when the stream fails.
     """
     hello = pb.Hello(
         sdk=f"bot-arena-python {VERSION}",
@@ -27,11 +27,11 @@ def run(bot: Bot) -> None:
         parallel_games=bot.parallel_games,
     )
     with referee_stream(hello) as (stream, requests):
-        _Conversation(bot, requests).hold(stream)
+        _Client(bot, requests).answer_all(stream)
 
 
-class _Conversation:
-    """Hold the bot's side of the conversation."""
+class _Client:
+    """Implement the bot's side of the protocol."""
 
     def __init__(self, bot: Bot, requests: RequestQueue) -> None:
         self._bot = bot
@@ -40,9 +40,9 @@ class _Conversation:
         self._welcome: Welcome | None = None
         self._markers = TurnMarkers()
 
-    def hold(self, stream: Iterator[pb.PlayResponse]) -> None:
+    def answer_all(self, stream: Iterator[pb.PlayResponse]) -> None:
         """Read and answer until the match is over."""
-        self._markers.watch_output()
+        self._markers.mark_output()
         for message in stream:
             kind = message.WhichOneof("content")
             if kind == "turns":
@@ -64,8 +64,8 @@ class _Conversation:
         self._requests.send(pb.PlayRequest(ready=pb.Ready()))
 
     def _read(self, turns: pb.Turns) -> None:
-        # A bot hears of an end before the start that it made room for. Only a game that ended at
-        # once both starts and ends in this message.
+        # Ends come before the starts that they make room for. Only a game that ended at once both
+        # starts and ends in this message.
         open_before = set(self._starts)
         for over in turns.games_over:
             if over.game in open_before:
@@ -90,7 +90,7 @@ class _Conversation:
                     "it must return a text, one of turn.legal_actions"
                 )
             answer(turn.game, turn.ply, action, int(elapsed * 1e6))
-        # Not in a finally: the traceback of a turn belongs to it.
+        # Not in a finally: the traceback of a turn is printed under its marker.
         markers.turn = None
 
     def _end(self, over: pb.GameOver) -> None:

@@ -1,7 +1,7 @@
-"""Bridge gRPC to bots that read and write lines of JSON.
+"""Bridge gRPC to bots that read and write JSON Lines.
 
 ``python -m referee.sdk.jsonl -- COMMAND...`` starts the command, speaks gRPC with the referee, and
-puts each message to the bot as one line on its stdin; the bot answers with lines on its stdout.
+writes each message to the bot's stdin as one line; the bot answers with lines on its stdout.
 The referee starts it for a bot whose ``bot.toml`` says ``protocol = "jsonl"``. The bridge belongs
 to the bot: its processor time and memory are the bot's.
 """
@@ -29,45 +29,39 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 LINE_LIMIT = 64 << 10
-"""Bytes of a bot's line, as of a message of its own."""
+"""Bytes of a bot's line, the limit of a message, too."""
 
 _NUMBER_LIMIT = 1 << 31
 
 
 def main(words: list[str]) -> None:
-    """Run a command as a bot; exits as it exits."""
+    """Run a command as a bot; exits with its exit code or signal."""
     if words[:1] != ["--"] or len(words) < 2:
         sys.exit("Usage: python -m referee.sdk.jsonl -- COMMAND...")
     bot = subprocess.Popen(words[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         with referee_stream(pb.Hello(sdk=f"bot-arena-jsonl {VERSION}")) as (stream, requests):
-            Bridge(bot, requests).carry(stream)
+            Bridge(bot, requests).forward_messages(stream)
         _exit_like(bot)
     finally:
         bot.kill()
 
 
 class Bridge:
-    """Carry messages between the referee's stream and a bot's stdin and stdout."""
+    """Forward messages between the referee's stream and a bot's stdin and stdout."""
 
     def __init__(self, bot: subprocess.Popen[bytes], requests: RequestQueue) -> None:
-        """Begin to read what the bot says.
-
-        Args:
-            bot: its process, with both pipes.
-            requests: of the stream.
-        """
         self._bot = bot
         self._requests = requests
         self._over = False
-        # When each open turn was put to the bot, and when its latest answer came.
-        self._put: dict[tuple[int, int], float] = {}
+        # When each open turn was written to the bot, and when its latest answer came.
+        self._asked: dict[tuple[int, int], float] = {}
         self._answered = 0.0
-        self._reader = threading.Thread(target=self._listen, daemon=True)
+        self._reader = threading.Thread(target=self._read_lines, daemon=True)
         self._reader.start()
 
-    def carry(self, stream: Iterator[pb.PlayResponse]) -> None:
-        """Put what the referee says to the bot, until the match is over and the bot has gone."""
+    def forward_messages(self, stream: Iterator[pb.PlayResponse]) -> None:
+        """Write the referee's messages to the bot until the match is over and the bot exits."""
         for message in stream:
             self._over = message.WhichOneof("content") == "match_over"
             try:
@@ -75,7 +69,7 @@ class Bridge:
                 if self._over:
                     self._stdin.close()
             except BrokenPipeError:
-                break  # the bot has gone, or hears no more: its exit or the clock decides
+                break  # the bot exited or closed its stdin: its exit or the clock decides
             if self._over:
                 break
         self._reader.join()
@@ -83,7 +77,7 @@ class Bridge:
     def _write(self, message: pb.PlayResponse) -> None:
         now = time.perf_counter()
         for turn in message.turns.turns:
-            self._put[turn.game, turn.ply] = now
+            self._asked[turn.game, turn.ply] = now
         self._stdin.write("".join(lines_of(message)).encode())
         self._stdin.flush()
 
@@ -91,15 +85,15 @@ class Bridge:
     def _stdin(self) -> Any:
         return self._bot.stdin
 
-    def _listen(self) -> None:
+    def _read_lines(self) -> None:
         stdout = self._bot.stdout
         assert stdout is not None
         while line := stdout.readline(LINE_LIMIT + 1):
             try:
-                self._hear(line)
+                self._handle_line(line)
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
                 sys.stderr.write(f"This line is no message: {line[:200]!r} ({error!r})\n")
-                # A message without content: the referee judges it as what it is, invalid.
+                # An empty message, which the referee judges as invalid.
                 self._requests.send(pb.PlayRequest())
         if self._over:
             self._requests.send(pb.PlayRequest(goodbye=pb.Goodbye()))
@@ -107,8 +101,8 @@ class Bridge:
         else:
             _exit_like(self._bot)
 
-    def _hear(self, line: bytes) -> None:
-        """Pass a line on; what it raises is the fault of the line."""
+    def _handle_line(self, line: bytes) -> None:
+        """Forward a line; raises if it is no message."""
         if len(line) > LINE_LIMIT:
             raise ValueError(f"longer than {LINE_LIMIT} bytes")
         ((kind, fields),) = json.loads(line).items()
@@ -125,14 +119,14 @@ class Bridge:
 
     def _answer(self, game: int, ply: int, action: str) -> None:
         now = time.perf_counter()
-        # The bot worked on this turn since it was put, or since the answer before it.
-        begun = max(self._put.pop((game, ply), now), self._answered)
+        # The bot worked on this turn since it was asked, or since the answer before it.
+        begun = max(self._asked.pop((game, ply), now), self._answered)
         self._answered = now
         self._requests.answer(game, ply, action, int((now - begun) * 1e6))
 
 
 def lines_of(message: pb.PlayResponse) -> Iterator[str]:
-    """Yield a message of the referee as lines; games that start, games over, turns one by one."""
+    """Yield a message of the referee as lines, one for each game start, game over and turn."""
     content = message.WhichOneof("content")
     if content != "turns":
         if content is not None:
@@ -140,7 +134,7 @@ def lines_of(message: pb.PlayResponse) -> Iterator[str]:
         return
     turns = message.turns
     opened = {start.game for start in turns.games_started}
-    # An end before the start that it made room for; but not before its own.
+    # Ends come before the starts that they make room for, but not before their own.
     for over in turns.games_over:
         if over.game not in opened:
             yield _line("game_over", over)
@@ -168,7 +162,7 @@ def _fields_of(message: Message) -> dict[str, Any]:
 
 @cache
 def _layout(descriptor: Descriptor) -> tuple[tuple[str, Callable[[Any], Any], bool], ...]:
-    """Return each field's name, what makes JSON of its value, and whether it may be absent."""
+    """Return each field's name, converter to JSON, and whether it may be absent."""
     return tuple((field.name, _converter(field), field.has_presence) for field in descriptor.fields)
 
 
@@ -197,7 +191,7 @@ def _number(value: Any) -> int:
 
 
 def _exit_like(bot: subprocess.Popen[bytes]) -> NoReturn:
-    """End this process, from whichever thread, as the bot ends."""
+    """Exit this process, from any thread, with the bot's exit code or signal."""
     code = bot.wait()
     sys.stderr.flush()
     if code < 0:

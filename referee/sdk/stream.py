@@ -1,4 +1,4 @@
-"""Connect a bot to the referee that started it, over one stream."""
+"""Open a bot's stream to the referee that started it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ if TYPE_CHECKING:
 
 _METHOD = "/referee.v1.RefereeService/Play"
 _SWITCH_INTERVAL = 0.0005
-"""Seconds; with Python's default of 5 ms, answers would leave up to 20 ms late."""
+"""Seconds; with Python's default of 5 ms, answers would be sent up to 20 ms late."""
 
 
 class RequestQueue:
-    """Queue what the bot sends, in order; the stream takes all that is ready when it can write.
+    """Queue a bot's messages in order, and batch answers that are ready at the same time.
 
-    The order holds between answers and other messages, too: an answer behind a Resign would
-    otherwise overtake it, and be an answer to the wrong turn.
+    Answers never overtake other messages: one sent after a Resign would answer the wrong turn.
     """
 
     def __init__(self) -> None:
@@ -36,14 +35,14 @@ class RequestQueue:
         self._ended = False
 
     def send(self, message: pb.PlayRequest) -> None:
-        """Send a message."""
+        """Queue a message."""
         with self._changed:
             self._answers = None
             self._ready.append(message)
             self._changed.notify()
 
     def answer(self, game: int, ply: int, action: str, elapsed_us: int) -> None:
-        """Send an answer, in one message with the others that are ready."""
+        """Queue an answer, in one message with the others that are ready."""
         with self._changed:
             if self._answers is None:
                 self._answers = []
@@ -52,7 +51,7 @@ class RequestQueue:
             self._changed.notify()
 
     def end(self) -> None:
-        """Send nothing more."""
+        """End the stream after the queued messages."""
         with self._changed:
             self._ended = True
             self._changed.notify()
@@ -80,9 +79,9 @@ def _actions(answers: list[tuple[int, int, str, int]]) -> pb.PlayRequest:
 
 @contextmanager
 def referee_stream(hello: pb.Hello) -> Iterator[tuple[Iterator[pb.PlayResponse], RequestQueue]]:
-    """Open the stream to the referee that started this process, and say Hello.
+    """Open the stream to the referee that started this process, and send Hello.
 
-    Exits the process with a sentence when no referee has started it, or when it went away.
+    Exits the process with a message when no referee has started it, or when the stream fails.
 
     Args:
         hello: without a protocol version, which is filled in.
@@ -105,7 +104,7 @@ def referee_stream(hello: pb.Hello) -> Iterator[tuple[Iterator[pb.PlayResponse],
         )
         others = set(threading.enumerate())
         stream = play(iter(requests), metadata=(("arena-bot-token", token),))
-        helpers = set(threading.enumerate()) - others
+        grpc_threads = set(threading.enumerate()) - others
         try:
             yield stream, requests
         except grpc.RpcError as error:
@@ -113,18 +112,18 @@ def referee_stream(hello: pb.Hello) -> Iterator[tuple[Iterator[pb.PlayResponse],
         finally:
             requests.end()
             channel.close()
-            _join(helpers)
+            _join(grpc_threads)
 
 
-def _join(helpers: Iterable[threading.Thread]) -> None:
-    """Wait until the library's threads are done, for at most a second.
+def _join(grpc_threads: Iterable[threading.Thread]) -> None:
+    """Join gRPC's threads, for at most a second.
 
-    One that is cut off by the interpreter's end may hold the stream's lock. When a traceback keeps
-    the stream until then, its destructor waits for that lock, and the process never ends.
+    A thread that the interpreter's exit interrupts may hold the stream's lock. If a traceback still
+    references the stream, its destructor waits for that lock, and the process never exits.
     """
-    patience = time.monotonic() + 1.0
-    for helper in helpers:
-        helper.join(max(0.0, patience - time.monotonic()))
+    deadline = time.monotonic() + 1.0
+    for thread in grpc_threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
 
 
 def _reason(error: grpc.RpcError) -> str:

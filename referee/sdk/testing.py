@@ -1,4 +1,4 @@
-"""Test a bot: turns and whole games in one process, without a referee.
+"""Test a bot with turns and whole games in one process, without a referee.
 
 >>> class FirstBot(Bot):
 ...     def act(self, turn):
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from referee.outcome import Outcome, Termination
 
 CONTROL = TimeControl(bank=timedelta(seconds=5), increment=timedelta(milliseconds=50))
-"""What bots are told; no clock runs here."""
+"""Sent to bots; no clock runs here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class PlayedGame:
     Attributes:
         outcome: points and places by seat.
         termination: why it ended.
-        actions: every action in order; those of seats without a choice included.
+        actions: every action in order, forced ones included.
         state: the last state.
     """
 
@@ -51,13 +51,13 @@ class PlayedGame:
 def make_turn(
     state: State, *, game: int = 0, seed: bytes = bytes(32), seen: int = 0, time_left: float = 5.0
 ) -> Turn:
-    """Return the turn of the seat to act, as the referee would put it.
+    """Return the turn of the seat to act, as the referee would send it.
 
     Args:
         state: a state that is not over.
         game: the game's number.
-        seed: feeds `Turn.rng`.
-        seen: how many events the seat has been told before.
+        seed: of `Turn.rng`.
+        seen: how many events the seat has been sent before.
         time_left: seconds left in the bank.
 
     Raises:
@@ -83,13 +83,13 @@ def make_turn(
 def play_game(
     ruleset: str, bots: Sequence[Bot], *, seed: int = 0, asks_forced: bool = False
 ) -> PlayedGame:
-    """Play one game in this process; exceptions of a bot come through, and no clock runs.
+    """Play one game in this process; exceptions of a bot propagate, and no clock runs.
 
     Args:
         ruleset: for example ``quasenbo:double=yes``.
         bots: one for each seat.
         seed: of the cards and of the bots' random numbers.
-        asks_forced: whether turns with one legal action are put to the bots, too.
+        asks_forced: whether bots are asked turns with one legal action, too.
 
     Raises:
         InvalidRulesetError: there is no such ruleset.

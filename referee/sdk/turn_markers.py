@@ -1,9 +1,8 @@
-"""Mark what a bot prints with the turn during which it prints it.
+"""Mark a bot's output with the turn during which it is printed.
 
-Before the first text of a turn a line of its own is written, ``[game 3, ply 17]``; before what is
-printed later, outside of any turn, ``[between turns]``. Nothing is written for a turn during which
-nothing is printed. So `arena match log` shows each text beside its turn, however many games are
-open at once and however much of the output was left out.
+A marker line precedes the first output of a turn, ``[game 3, ply 17]``, and later output outside of
+any turn, ``[between turns]``. A turn without output has no marker. So `arena match log` shows each
+text beside its turn, however many games are open at once and however much output was left out.
 """
 
 from __future__ import annotations
@@ -25,28 +24,21 @@ Turn = tuple[int, int]
 
 
 class TurnMarkers:
-    """Write a marker line before what is printed during each turn.
-
-    Attributes:
-        turn: the turn; None between turns.
-    """
+    """Write a marker line before the output of each ``turn``, None between turns."""
 
     __slots__ = ("turn",)
 
     def __init__(self) -> None:
         self.turn: Turn | None = None
 
-    def watch_output(self) -> None:
-        """Mark what is printed from now on; a terminal is left alone, somebody debugs there."""
+    def mark_output(self) -> None:
+        """Mark stdout and stderr from now on, unless they are a terminal, used to debug."""
         for stream in (sys.stdout, sys.stderr):
             if stream is not None and not stream.isatty():
-                self.watch(stream)
+                self.mark_stream(stream)
 
-    def watch(self, stream: TextIO) -> None:
-        """Mark what is printed to a stream from now on.
-
-        The stream stays the same object, since loggers may have got hold of it long ago.
-        """
+    def mark_stream(self, stream: TextIO) -> None:
+        """Mark a stream from now on; patches the object, since loggers may hold a reference."""
         write = stream.write
         marked: Turn | None = None
         at_line_start = True
@@ -65,9 +57,9 @@ class TurnMarkers:
 
 
 def by_turn(text: str) -> Iterator[tuple[Turn | None, str]]:
-    r"""Yield the parts of what a bot printed, each with its turn; markers are taken out.
+    r"""Split a bot's output by turn, without the markers.
 
-    Behind a gap in the output its turn is not known until the next mark.
+    After a gap in the output the turn is unknown until the next marker.
 
     >>> list(by_turn("hello\n[game 3, ply 17]\nhm\n[between turns]\nbye\n"))
     [(None, 'hello\n'), ((3, 17), 'hm\n'), (None, 'bye\n')]

@@ -197,7 +197,7 @@ def test_the_text_face_and_the_core_are_equal(
         for name in QuasenboCore.__slots__:
             if name != "events":
                 assert getattr(state._core, name) == getattr(core, name), name
-        assert state == QuasenboState(game, game._faces, core)
+        assert state == QuasenboState(game, game._notation, core)
         assert state != before
     assert state.legal_actions() == ()
 
@@ -232,7 +232,7 @@ def test_what_a_seat_sees_does_not_depend_on_hidden_cards(
         core.hands[other] = sum(game.rules.card_bits[index] for index in indices[:size])
         indices = indices[size:]
     core.deck, core.deck_at = tuple(indices), 0
-    permuted = QuasenboState(game, game._faces, core)
+    permuted = QuasenboState(game, game._notation, core)
     assert permuted.observe(seat) == state.observe(seat)
     assert permuted.events == state.events
     if state.seat_to_act == seat:

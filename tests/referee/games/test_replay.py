@@ -258,7 +258,7 @@ def test_the_house_plays_the_first_legal_action_for_who_forfeited() -> None:
             break
     actions = [*game.actions]
     actions[ply] = legal[1]
-    with pytest.raises(InvalidReplayError, match="the house does not play") as caught:
+    with pytest.raises(InvalidReplayError, match="the referee does not play") as caught:
         verify(forged(replay, actions=tuple(actions)))
     assert caught.value.where == f"board 0, table 0, ply {ply}"
 

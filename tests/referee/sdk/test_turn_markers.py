@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def test_only_turns_that_print_are_marked() -> None:
     """A mark is a line of its own, before the first text of its turn."""
     markers, stream = TurnMarkers(), io.StringIO()
-    markers.watch(stream)
+    markers.mark_stream(stream)
     print("hello", file=stream)
     for ply in range(3):
         markers.turn = (5, ply)
@@ -36,7 +36,7 @@ def test_only_turns_that_print_are_marked() -> None:
 def test_a_mark_ends_a_line_that_was_left_open() -> None:
     """What was printed before without a newline keeps its turn."""
     markers, stream = TurnMarkers(), io.StringIO()
-    markers.watch(stream)
+    markers.mark_stream(stream)
     markers.turn = (0, 1)
     stream.write("open")
     markers.turn = (0, 2)
@@ -50,7 +50,7 @@ def test_a_logger_that_holds_the_stream_is_marked_too() -> None:
     logger = logging.getLogger("a bot of a test")
     logger.propagate = False
     logger.addHandler(logging.StreamHandler(stream))
-    markers.watch(stream)
+    markers.mark_stream(stream)
     markers.turn = (3, 17)
     logger.warning("hm")
     logger.handlers.clear()
@@ -61,7 +61,7 @@ def test_a_logger_that_holds_the_stream_is_marked_too() -> None:
 def test_marked_text_is_parted_again(prints: list[tuple[int, int, str]]) -> None:
     """Every text comes back under its turn, but for newlines that a mark needed."""
     markers, stream = TurnMarkers(), io.StringIO()
-    markers.watch(stream)
+    markers.mark_stream(stream)
     expected: dict[tuple[int, int], str] = {}
     for game, ply, text in prints:
         markers.turn = (game, ply)
@@ -96,7 +96,7 @@ def test_a_terminal_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout", stdout)
     monkeypatch.setattr("sys.stderr", stderr)
     markers = TurnMarkers()
-    markers.watch_output()
+    markers.mark_output()
     markers.turn = (0, 0)
     stdout.write("a")
     stderr.write("b")
