@@ -7,60 +7,23 @@ suit is on 10 of the basic 36 cards and on 14 of all 45.
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 SUITS = "MSWLYK"
 """Moons, Suns, Waves, Leaves, Wyrms, Knots, in writing order."""
 
-SUIT_NAMES = MappingProxyType(
-    dict(zip(SUITS, ("Moons", "Suns", "Waves", "Leaves", "Wyrms", "Knots"), strict=True))
+BASIC: tuple[str, ...] = (
+    *("AM", "AS", "AW", "AL", "AY", "AK"),
+    *("2MK", "2SY", "2WL"),
+    *("3MW", "3SK", "3LY"),
+    *("4MS", "4WL", "4YK"),
+    *("5ML", "5SW", "5YK"),
+    *("6MW", "6SY", "6LK"),
+    *("7ML", "7SK", "7WY"),
+    *("8MS", "8WL", "8YK"),
+    *("9MS", "9WY", "9LK"),
+    *("CM", "CS", "CW", "CL", "CY", "CK"),
 )
-
-BASIC_NAMES = MappingProxyType(
-    {
-        **{f"A{suit}": f"Ace of {name}" for suit, name in SUIT_NAMES.items()},
-        "2MK": "Author",
-        "2SY": "Desert",
-        "2WL": "Origin",
-        "3MW": "Journey",
-        "3SK": "Painter",
-        "3LY": "Savage",
-        "4MS": "Mountain",
-        "4WL": "Sailor",
-        "4YK": "Battle",
-        "5ML": "Forest",
-        "5SW": "Discovery",
-        "5YK": "Soldier",
-        "6MW": "Lunatic",
-        "6SY": "Penitent",
-        "6LK": "Market",
-        "7ML": "Chance Meeting",
-        "7SK": "Castle",
-        "7WY": "Cave",
-        "8MS": "Diplomat",
-        "8WL": "Mill",
-        "8YK": "Betrayal",
-        "9MS": "Pact",
-        "9WY": "Darkness",
-        "9LK": "Merchant",
-        "CM": "Huntress",
-        "CS": "Bard",
-        "CW": "Sea",
-        "CL": "End",
-        "CY": "Calamity",
-        "CK": "Windfall",
-    }
-)
-PAWN_NAMES = MappingProxyType(
-    {"PMSL": "Harvest", "PMYK": "Watchman", "PSWK": "Light Keeper", "PWLY": "Borderland"}
-)
-COURT_NAMES = MappingProxyType(
-    {"TMWK": "Consul", "TMLY": "Rite", "TSWY": "Island", "TSLK": "Window"}
-)
-
-BASIC = tuple(BASIC_NAMES)
-PAWNS = tuple(PAWN_NAMES)
-COURTS = tuple(COURT_NAMES)
+PAWNS = ("PMSL", "PMYK", "PSWK", "PWLY")
+COURTS = ("TMWK", "TMLY", "TSWY", "TSLK")
 EXCUSE = "EX"
 
 

@@ -17,38 +17,7 @@ import struct
 from functools import cache
 
 from referee.errors import SandboxUnavailableError
-from referee.sandbox.system_calls import NUMBERS
-
-# fmt: off
-_REFUSED = (
-    # Other processes, and the kernel's keys, programs and measurements.
-    "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_mrelease",
-    "keyctl", "add_key", "request_key", "bpf", "perf_event_open", "userfaultfd",
-    "io_uring_setup", "io_uring_enter", "io_uring_register",
-    # Mounts and namespaces.
-    "mount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen", "fsconfig",
-    "fsmount",
-    "fspick", "mount_setattr", "statmount", "listmount", "sysfs", "unshare", "setns",
-    "name_to_handle_at", "open_by_handle_at", "fanotify_init", "lookup_dcookie",
-    # The machine itself.
-    "init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot",
-    "swapon", "swapoff", "acct",
-    "quotactl", "quotactl_fd", "nfsservctl", "syslog", "sethostname", "setdomainname",
-    "settimeofday", "clock_settime",
-    "clock_adjtime", "adjtimex", "vhangup", "iopl", "ioperm", "modify_ldt", "uselib",
-    # Memory that belongs to no process: System V's and POSIX message queues.
-    "shmget", "shmat", "shmctl", "shmdt", "semget", "semop", "semctl", "semtimedop", "msgget",
-    "msgsnd", "msgrcv", "msgctl",
-    "mq_open", "mq_unlink",
-    # Whose turn it is on which core.
-    "sched_setaffinity", "ioprio_set", "set_mempolicy", "set_mempolicy_home_node", "mbind",
-    "migrate_pages",
-    "move_pages",
-)
-# fmt: on
-
-_ABSENT = ("clone3", "memfd_create", "memfd_secret")
-"""clone3 hides its flags from a filter; the files of the others are in nobody's account."""
+from referee.sandbox.system_calls import ABSENT, NUMBERS, REFUSED
 
 _AF_UNIX = 1
 _NEW_NAMESPACES = 0x7E020000
@@ -118,9 +87,9 @@ class _Assembler:
         self._emit(_LOAD, _NUMBER)
         self._emit(_JUMP_NOT_LESS, _UNKNOWN, no=1)
         self._answer(errno.ENOSYS)
-        for name in _REFUSED:
+        for name in REFUSED:
             self._refuse(name, errno.EPERM)
-        for name in _ABSENT:
+        for name in ABSENT:
             self._refuse(name, errno.ENOSYS)
         for name in ("socket", "socketpair"):
             self._require(name, argument=0, value=_AF_UNIX)

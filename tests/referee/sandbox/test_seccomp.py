@@ -13,8 +13,8 @@ from referee.errors import SandboxUnavailableError
 from referee.sandbox.bubblewrap import BubblewrapSandbox
 from referee.sandbox.run import run_in_sandbox
 from referee.sandbox.sandbox import BotCommand
-from referee.sandbox.seccomp import _ABSENT, _REFUSED, seccomp_filter
-from referee.sandbox.system_calls import NUMBERS
+from referee.sandbox.seccomp import seccomp_filter
+from referee.sandbox.system_calls import ABSENT, NUMBERS, REFUSED
 
 COLUMN = {"x86_64": 0, "aarch64": 1}
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -81,10 +81,10 @@ def number_of(name: str) -> int | None:
 
 async def test_refused_calls_are_refused(sandbox: BubblewrapSandbox, folder: Path) -> None:
     """Every call of the list answers EPERM, or ENOSYS where a library can do without."""
-    names = [name for name in (*_REFUSED, *_ABSENT) if number_of(name) is not None]
+    names = [name for name in (*REFUSED, *ABSENT) if number_of(name) is not None]
     wanted = [(name, number_of(name) or 0, [0] * 5) for name in names]
     found = await calls(sandbox, folder, *wanted)
-    assert found == {name: "ENOSYS" if name in _ABSENT else "EPERM" for name in names}
+    assert found == {name: "ENOSYS" if name in ABSENT else "EPERM" for name in names}
 
 
 async def test_arguments_are_judged(sandbox: BubblewrapSandbox, folder: Path) -> None:
@@ -127,7 +127,7 @@ def test_both_architectures_judge_alike(machine: str) -> None:
     for name in NUMBERS:
         if NUMBERS[name][COLUMN[machine]] is None:
             continue
-        expected = EPERM if name in _REFUSED else ENOSYS if name in _ABSENT else ALLOW
+        expected = EPERM if name in REFUSED else ENOSYS if name in ABSENT else ALLOW
         assert verdict(machine, name, 1, 2, 3) == expected, name
     assert verdict(machine, "socket", 2) == EPERM
     assert verdict(machine, "socket", 1) == ALLOW
