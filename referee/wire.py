@@ -12,9 +12,10 @@ from referee.outcome import Forfeit, ForfeitReason, Outcome, Termination
 from referee.v1 import referee_pb2 as pb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from referee.games import Game
+    from referee.games.replay import ReplayGame
 
 PROTOCOL = (1, 0)
 """Major and minor version of the protocol spoken here."""
@@ -141,20 +142,13 @@ def observation_from_pb(turn: pb.Turn) -> Observation:
     raise ValueError("the turn holds no observation that this version of the SDK knows")
 
 
-def fill_game_over(
-    message: pb.GameOver,
-    *,
-    game: int,
-    termination: Termination,
-    outcome: Outcome,
-    forfeits: Sequence[Forfeit],
-) -> None:
+def fill_game_over(message: pb.GameOver, game: ReplayGame) -> None:
     """Write the end of a game into a message, without the details of forfeits."""
-    message.game = game
-    message.termination = _TERMINATION_TO_PB[termination]
-    message.points.extend(outcome.points)
-    message.places.extend(outcome.places)
-    for forfeit in forfeits:
+    message.game = game.board
+    message.termination = _TERMINATION_TO_PB[game.termination]
+    message.points.extend(game.outcome.points)
+    message.places.extend(game.outcome.places)
+    for forfeit in game.forfeits:
         message.forfeits.add(seat=forfeit.seat, reason=_REASON_TO_PB[forfeit.reason])
 
 

@@ -116,10 +116,6 @@ class Option:
     meaning: str
 
 
-def _no_dependent_defaults(_options: Mapping[str, str]) -> Mapping[str, str]:
-    return {}
-
-
 @dataclass(frozen=True, slots=True)
 class GameInfo:
     """Describe a game before it is built, for people and the registry.
@@ -140,7 +136,7 @@ class GameInfo:
     seats: str
     options: tuple[Option, ...] = ()
     dependent_defaults: Callable[[Mapping[str, str]], Mapping[str, str]] = field(
-        default=_no_dependent_defaults, repr=False, compare=False
+        default=lambda _options: {}, repr=False, compare=False
     )
 
     def with_defaults(self, given: Mapping[str, str]) -> dict[str, str]:

@@ -59,20 +59,14 @@ class BotConnection(Session):
     def __init__(
         self, table: Table, *, entrant: int, member: int, folder: BotFolder, permits: PermitPool
     ) -> None:
+        settings = table.plan.settings
+        parallel = min(filter(None, (settings.parallel_games, folder.parallel_games)))
         super().__init__(
             f"table {table.number}, {folder.name}",
-            welcome=welcome(
-                table.game,
-                table.settings.control,
-                parallel_games=min(
-                    count
-                    for count in (table.settings.parallel_games, folder.parallel_games)
-                    if count > 0
-                ),
-            ),
+            welcome=welcome(table.plan.game, settings.control, parallel_games=parallel),
             permits=permits,
             monitor=table.monitor,
-            stall=table.settings.stall,
+            stall=settings.stall,
         )
         self.entrant = entrant
         self.member = member
@@ -100,7 +94,7 @@ class BotConnection(Session):
             token=token,
             protocol=self.folder.protocol,
         )
-        self.await_ready(self._table.settings.start_limit)
+        self.await_ready(self._table.plan.settings.start_limit)
         try:
             self.process = BotProcess(command, sandbox, exited=lambda _: self.process_exited())
         except OSError as error:

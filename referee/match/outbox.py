@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
+    from referee.games.replay import ReplayGame
     from referee.match.turns import OpenTurn
     from referee.match.unanswered import UnansweredTurns
-    from referee.outcome import Forfeit, Outcome, Termination
 
 EVENTS_DELAY = 0.050
 """Seconds that starts and ends of games wait to be sent in one message with turns."""
@@ -61,22 +61,9 @@ class Outbox:
         self._game_events.turns.games_started.add(game=game, seat=seat, seed=seed)
         self._event_added()
 
-    def game_ends(
-        self,
-        *,
-        game: int,
-        termination: Termination,
-        outcome: Outcome,
-        forfeits: tuple[Forfeit, ...],
-    ) -> None:
+    def game_ends(self, game: ReplayGame) -> None:
         """Queue the end of a game."""
-        wire.fill_game_over(
-            self._game_events.turns.games_over.add(),
-            game=game,
-            termination=termination,
-            outcome=outcome,
-            forfeits=forfeits,
-        )
+        wire.fill_game_over(self._game_events.turns.games_over.add(), game)
         self._event_added()
 
     def ask(self, turn: OpenTurn) -> None:

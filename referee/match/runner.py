@@ -131,12 +131,8 @@ class Referee:
     ) -> tuple[list[ReplayGame], list[ProcessRecord]]:
         async with self._tables:
             table = Table(
-                plan.game,
+                plan,
                 number=rotation,
-                boards=plan.boards,
-                seed=plan.seed,
-                entrants=plan.entrants,
-                settings=plan.settings,
                 sandbox=self.sandbox,
                 permits=self._permits,
                 monitor=self.monitor,

@@ -12,8 +12,8 @@ from referee.v1 import referee_pb2 as pb
 if TYPE_CHECKING:
     import grpc.aio
 
+    from referee.games.replay import ReplayGame
     from referee.match.turns import OpenTurn
-    from referee.outcome import Forfeit, Outcome, Termination
 
 
 class Session(Judgement):
@@ -24,19 +24,10 @@ class Session(Judgement):
         if self.phase is SessionPhase.PLAYING:
             self._outbox.game_starts(game=game, seat=seat, seed=seed)
 
-    def end_game(
-        self,
-        *,
-        game: int,
-        termination: Termination,
-        outcome: Outcome,
-        forfeits: tuple[Forfeit, ...],
-    ) -> None:
+    def end_game(self, game: ReplayGame) -> None:
         """Send the end of a game."""
         if self.phase is SessionPhase.PLAYING:
-            self._outbox.game_ends(
-                game=game, termination=termination, outcome=outcome, forfeits=forfeits
-            )
+            self._outbox.game_ends(game)
 
     def ask(self, turn: OpenTurn) -> None:
         """Send a turn once the bot has a thinking permit."""

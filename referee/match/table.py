@@ -20,15 +20,13 @@ from referee.outcome import ForfeitReason
 from referee.tasks import run_to_end
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Sequence
+    from collections.abc import Callable, Coroutine, Iterator
 
-    from referee.bot_folder import BotFolder
-    from referee.games import Game
     from referee.games.replay import ReplayGame
     from referee.match.connection import ProcessRecord
     from referee.match.health import LagMonitor
     from referee.match.permits import PermitPool
-    from referee.match.settings import TableSettings
+    from referee.match.runner import MatchPlan
     from referee.sandbox.sandbox import Sandbox
 
 
@@ -36,60 +34,48 @@ class Table:
     """Play rotation ``number`` of every board with one process per entrant (two for a team).
 
     Attributes:
-        game: the rules.
+        plan: the match.
         number: the rotation.
-        settings: limits and clock of the table.
         monitor: measures the referee's lag.
         open_games: the games in progress, by number.
     """
 
     def __init__(  # noqa: PLR0913 -- assembled in one place, the runner
         self,
-        game: Game,
+        plan: MatchPlan,
         *,
         number: int,
-        boards: int,
-        seed: bytes,
-        entrants: Sequence[BotFolder],
-        settings: TableSettings,
         sandbox: Sandbox,
         permits: PermitPool,
         monitor: LagMonitor,
-        progress: Callable[[ReplayGame], None] | None = None,
+        progress: Callable[[ReplayGame], None] | None,
     ) -> None:
         """Create the table inside the running loop.
 
         Args:
-            game: the rules.
+            plan: the match.
             number: the rotation.
-            boards: how many boards are played.
-            seed: the match's seed.
-            entrants: their bots, in entrant order.
-            settings: limits and clock of the table.
             sandbox: isolates the bots.
             permits: shared with the other tables, as the monitor is.
             monitor: measures the referee's lag.
             progress: called with each game as it ends.
         """
-        self.game = game
+        self.plan = plan
         self.number = number
-        self.settings = settings
         self.monitor = monitor
         self.open_games: dict[int, Play] = {}
         self._progress = progress
-        self._boards = boards
-        self._seed = seed
         self._sandbox = sandbox
         self._games: dict[int, ReplayGame] = {}
         self._next_board = 0
-        self._parallel = settings.parallel_games
+        self._parallel = plan.settings.parallel_games
         self._loop = asyncio.get_running_loop()
         self._finished: asyncio.Future[None] = self._loop.create_future()
         self._tasks: set[asyncio.Task[None]] = set()
         self._connections = [
             BotConnection(self, entrant=entrant, member=member, folder=folder, permits=permits)
-            for entrant, folder in enumerate(entrants)
-            for member in range(game.seats // game.entrants)
+            for entrant, folder in enumerate(plan.entrants)
+            for member in range(plan.game.seats // plan.game.entrants)
         ]
 
     async def play(self) -> tuple[list[ReplayGame], list[ProcessRecord]]:
@@ -111,7 +97,7 @@ class Table:
             )
             self._begin()
             await self._finished
-            limit = self.settings.goodbye
+            limit = self.plan.settings.goodbye
             await asyncio.gather(*(each.finish_within(limit) for each in self._connections))
         finally:
             await run_to_end(self._clean_up(server))
@@ -186,27 +172,28 @@ class Table:
 
     def _start_games(self) -> None:
         with self.void_on_error():
-            while self._next_board < self._boards and len(self.open_games) < self._parallel:
+            while self._next_board < self.plan.boards and len(self.open_games) < self._parallel:
                 self._start_game(self._next_board)
-            if len(self._games) == self._boards and not self._finished.done():
+            if len(self._games) == self.plan.boards and not self._finished.done():
                 self._finished.set_result(None)
 
     def _start_game(self, board: int) -> None:
         self._next_board = board + 1
-        seats = seating(self.game, board=board, rotation=self.number)
-        connections = [self._connection_at(seats, seat) for seat in range(self.game.seats)]
+        game, seed = self.plan.game, self.plan.seed
+        seats = seating(game, board=board, rotation=self.number)
+        connections = [self._connection_at(seats, seat) for seat in range(game.seats)]
         play = self.open_games[board] = Play(
-            self.game,
-            self.game.start(make_board(self.game, seed=self._seed, index=board)),
+            game,
+            game.start(make_board(game, seed=seed, index=board)),
             board=board,
             seats=seats,
             connections=connections,
-            settings=self.settings,
+            settings=self.plan.settings,
             ended=self._game_ended,
         )
         for seat, connection in enumerate(connections):
-            seed = bot_seed(self._seed, board=board, seat=seat)
-            connection.start_game(game=board, seat=seat, seed=seed)
+            own_seed = bot_seed(seed, board=board, seat=seat)
+            connection.start_game(game=board, seat=seat, seed=own_seed)
         play.begin()
 
     def has_started(self, game: int) -> bool:
@@ -225,10 +212,5 @@ class Table:
         if self._progress is not None:
             self._progress(game)
         for connection in self._connections:
-            connection.end_game(
-                game=play.board,
-                termination=game.termination,
-                outcome=game.outcome,
-                forfeits=game.forfeits,
-            )
+            connection.end_game(game)
         self._loop.call_soon(self._start_games)

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from referee.sandbox.namespace import PidNamespace
-from referee.sandbox.orphans import kill_orphans
 from referee.sandbox.output import OutputPipe
 from referee.sandbox.watchdog import Watchdog
 from referee.tasks import is_set_within
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
 
 GRACE = 0.5
 """Seconds between SIGTERM and SIGKILL."""
+
+_SCANS = 5
+"""Scans of all processes for orphans: one may fork during a scan."""
 
 _SIGNALLED = 128
 """Bubblewrap and shells add this to the number of the signal that ended a command."""
@@ -184,7 +186,7 @@ class BotProcess:
         if self._namespace is not None:
             await self._namespace.wait_until_empty()
         elif not self._reaped:
-            kill_orphans(self.pid, self._token_variable)
+            _kill_orphans(self.pid, self._token_variable)
         self._reaped = True
         self.stdout.close()
         self.stderr.close()
@@ -254,3 +256,35 @@ class BotProcess:
             output_bytes=self.output_bytes(),
             overuse=self._overuse,
         )
+
+
+def _kill_orphans(session: int, variable: str) -> None:
+    """Kill all of a session, and every process with ``NAME=VALUE`` (if any) in its environment.
+
+    A bot may evade both: only a sandbox prevents that.
+    """
+    for _ in range(_SCANS):
+        if not _kill_matching(session, variable.encode()):
+            break
+
+
+def _kill_matching(session: int, variable: bytes) -> bool:
+    found = False
+    for entry in os.scandir("/proc"):
+        if entry.name.isdecimal() and _belongs(int(entry.name), session, variable):
+            found = True
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(int(entry.name), signal.SIGKILL)
+    return found
+
+
+def _belongs(pid: int, session: int, variable: bytes) -> bool:
+    try:
+        if os.getsid(pid) == session:
+            return True
+        if not variable:
+            return False
+        with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123 -- hot: no Path object
+            return variable in file.read(1 << 16)
+    except OSError:
+        return False

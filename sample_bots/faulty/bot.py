@@ -1,7 +1,7 @@
 """Commit one fault, to test a referee with: ``python bot.py --fault NAME``.
 
-Every fault is a class, and its docstring says what becomes of it. Unlike other bots this one talks
-to gRPC itself, since no SDK would send what it sends.
+Every fault is a class, and its docstring says what follows from it. Unlike other bots this one uses
+gRPC itself, since no SDK would send such messages.
 """
 
 # ruff: noqa: ARG002 -- a fault does not care what it is asked
@@ -32,15 +32,18 @@ FLOOD = b"All work and no play makes a dull bot. " * 2000
 class Honest:
     """Plays the first legal action, in small steps that a fault can replace.
 
-    It sends and receives bytes, so that it can say what the SDK never would.
+    It sends and receives bytes, so that it can send what the SDK never would.
     """
+
+    major = 1
+    """Major version of the protocol."""
 
     def __init__(self) -> None:
         self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self.answered = 0
 
     def play(self) -> None:
-        """Talk with the referee until it ends the stream."""
+        """Open the stream, and read until the referee ends it."""
         self.begin()
         with grpc.insecure_channel(os.environ["ARENA_BOT_ADDRESS"]) as channel:
             # Without serializers gRPC carries bytes.
@@ -60,7 +63,8 @@ class Honest:
 
     def greet(self) -> None:
         """Send Hello."""
-        self.say(hello=pb.Hello(sdk="none", protocol=pb.ProtocolVersion(major=1)))
+        hello = pb.Hello(sdk="none", protocol=pb.ProtocolVersion(major=self.major))
+        self.say(pb.PlayRequest(hello=hello))
 
     def listen(self, stream: Iterable[bytes]) -> None:
         """Read until the referee ends the stream."""
@@ -76,7 +80,7 @@ class Honest:
 
     def get_ready(self) -> None:
         """End the start-up."""
-        self.say(ready=pb.Ready())
+        self.say(pb.PlayRequest(ready=pb.Ready()))
 
     def answer(self, turns: Sequence[pb.Turn]) -> None:
         """Answer the turns of one message."""
@@ -88,28 +92,17 @@ class Honest:
 
     def leave(self) -> None:
         """Say goodbye."""
-        self.say(goodbye=pb.Goodbye())
+        self.say(pb.PlayRequest(goodbye=pb.Goodbye()))
         self.hang_up()
 
     def act(self, actions: Iterable[pb.Action]) -> None:
         """Send answers in one message."""
-        message = pb.Actions(actions=actions)
-        self.answered += len(message.actions)
-        self.say(actions=message)
+        message = pb.PlayRequest(actions=pb.Actions(actions=actions))
+        self.answered += len(message.actions.actions)
+        self.say(message)
 
-    def say(
-        self,
-        *,
-        hello: pb.Hello | None = None,
-        ready: pb.Ready | None = None,
-        actions: pb.Actions | None = None,
-        resign: pb.Resign | None = None,
-        goodbye: pb.Goodbye | None = None,
-    ) -> None:
-        """Send a message with one content."""
-        message = pb.PlayRequest(
-            hello=hello, ready=ready, actions=actions, resign=resign, goodbye=goodbye
-        )
+    def say(self, message: pb.PlayRequest) -> None:
+        """Send a message."""
         self.write(message.SerializeToString())
 
     def write(self, data: bytes) -> None:
@@ -139,7 +132,7 @@ class Empty(Honest):
     """Sends a message without content: an invalid message."""
 
     def answer(self, turns: Sequence[pb.Turn]) -> None:
-        self.say()
+        self.say(pb.PlayRequest())
 
 
 class Disorder(Honest):
@@ -170,10 +163,9 @@ class HelloAgain(Honest):
 
 
 class NewProtocol(Honest):
-    """Speaks a protocol from the future: an invalid message, told in a sentence."""
+    """Speaks a newer protocol: an invalid message, explained in a sentence."""
 
-    def greet(self) -> None:
-        self.say(hello=pb.Hello(sdk="none", protocol=pb.ProtocolVersion(major=2)))
+    major = 2
 
 
 class Huge(Honest):
@@ -265,7 +257,7 @@ class Resign(Honest):
 
     def answer(self, turns: Sequence[pb.Turn]) -> None:
         for turn in turns:
-            self.say(resign=pb.Resign(game=turn.game))
+            self.say(pb.PlayRequest(resign=pb.Resign(game=turn.game)))
 
 
 class FloodStdout(Honest):

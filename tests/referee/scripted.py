@@ -15,6 +15,7 @@ import grpc.aio
 from referee.clock import SeatClock, TimeControl
 from referee.games import parse_ruleset
 from referee.games.quasenbo import QuasenboObservation
+from referee.games.replay import ReplayGame
 from referee.match.health import LagMonitor
 from referee.match.permits import PermitPool
 from referee.match.session import Session
@@ -248,10 +249,16 @@ class ScriptedBot:
     def ends_game(self, game: int) -> None:
         """Tell the bot that a game is over."""
         self.session.end_game(
-            game=game,
-            termination=Termination.FINISHED,
-            outcome=Outcome(points=(0, -3), places=(1, 2)),
-            forfeits=(),
+            ReplayGame(
+                board=game,
+                table=0,
+                seats=(0, 1),
+                actions=(),
+                times=(),
+                forfeits=(),
+                termination=Termination.FINISHED,
+                outcome=Outcome(points=(0, -3), places=(1, 2)),
+            )
         )
 
     async def introduces_itself(self) -> None:

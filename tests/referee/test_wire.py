@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from referee import wire
 from referee.clock import TimeControl
 from referee.games import Board, State, parse_ruleset
+from referee.games.replay import ReplayGame
 from referee.outcome import Forfeit, ForfeitReason, Outcome, Termination
 from referee.v1 import referee_pb2 as pb
 
@@ -83,14 +84,22 @@ def test_the_end_of_a_game_survives_the_round_trip(
 ) -> None:
     """Outcome, termination and forfeits arrive; the sentences stay their author's own."""
     outcome = Outcome(points=tuple(points), places=tuple(range(1, len(points) + 1)))
-    forfeits = [
+    forfeits = tuple(
         Forfeit(seat=seat, reason=reason, detail="secret", ply=9)
         for seat, reason in enumerate(reasons)
-    ]
-    message = pb.GameOver()
-    wire.fill_game_over(
-        message, game=5, termination=termination, outcome=outcome, forfeits=forfeits
     )
+    game = ReplayGame(
+        board=5,
+        table=0,
+        seats=(0, 1),
+        actions=(),
+        times=(),
+        forfeits=forfeits,
+        termination=termination,
+        outcome=outcome,
+    )
+    message = pb.GameOver()
+    wire.fill_game_over(message, game)
     assert message.game == 5
     assert wire.outcome_from_pb(message) == outcome
     assert wire.termination_from_pb(message) is termination
