@@ -19,13 +19,7 @@ CASES = [
     Case(format=Format.DOUBLE_ELIMINATION, entrants=4, matches=6),
     Case(format=Format.GAUNTLET, entrants=5, matches=6, options={"challengers": 2}),
     Case(ruleset=FOUR, format=Format.SINGLE_ELIMINATION, entrants=5, matches=2),
-    Case(
-        ruleset=FOUR,
-        format=Format.GROUPS,
-        entrants=4,
-        matches=4,
-        options={"groups": 1, "advance": 4},
-    ),
+    Case(format=Format.GROUPS, entrants=4, matches=3, options={"groups": 2, "advance": 1}),
 ]
 """Every format once, some of them at tables of four."""
 
