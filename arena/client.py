@@ -13,6 +13,7 @@ import os
 import re
 import socket
 import ssl
+import tomllib
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -51,6 +52,7 @@ PORT: Final = 7400
 TIMEOUT: Final = timedelta(seconds=30)
 MESSAGE_BYTES: Final = 256 << 10
 _DATA: Final = Path("arena-data")
+_CONFIG: Final = Path("arena.toml")
 _CHUNK: Final = 64 << 10
 _UPLOAD: Final = timedelta(minutes=5)
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]*")
@@ -180,11 +182,20 @@ class Login:
 
 
 def _data_dir(environment: Mapping[str, str]) -> Path | None:
-    """Return the data folder that is named or lies here; None without one."""
-    named = environment.get("ARENA_DATA_DIR", "")
+    """Return the data folder that the environment or ``./arena.toml`` names, or that lies here."""
+    named = environment.get("ARENA_DATA_DIR", "") or _configured_data_dir()
     if named:
         return Path(named)
     return _DATA if _DATA.is_dir() else None
+
+
+def _configured_data_dir() -> str:
+    """Return ``data_dir`` of ``./arena.toml``, which the service reads whole; "" without one."""
+    try:
+        settings = tomllib.loads(_CONFIG.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    return str(settings.get("data_dir", ""))
 
 
 def login_file(environment: Mapping[str, str] | None = None) -> Path:

@@ -45,7 +45,7 @@ STARTING = (
 )
 """Files and folders whose tests start processes, next to those that use a fixture of `SERVERS`."""
 
-SERVERS = {"shared_server", "embedded_server", "durable_server"}
+SERVERS = {"shared_server", "embedded_server", "durable_server", "durable_valkey"}
 """Fixtures that start a server of Redis."""
 
 PURE = {"arena/formats", "arena/ratings", "arena/uploads", "benchmarks", "referee/games"}

@@ -129,3 +129,11 @@ def durable_server(request: pytest.FixtureRequest) -> Iterator[RedisServer]:
     server = RedisServer(BINARIES[request.param], durable=True)
     yield server
     server.close()
+
+
+@pytest.fixture
+def durable_valkey() -> Iterator[RedisServer]:
+    """A server of the embedded kind that a test has for itself; nothing written is lost."""
+    server = RedisServer(BINARIES["valkey"], durable=True)
+    yield server
+    server.close()

@@ -1,22 +1,37 @@
 """Runs the real service for tests: its processes, its commands, bots made for the purpose."""
 
 import asyncio
+import contextlib
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+import traceback
 import urllib.request
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
+from unittest import mock
 
 import psutil
+import pytest
 
+from arena import cli
 from arena.archive.archive import Archive
 from arena.cli.demo import HOUSE, add_bot
 from arena.config import load
@@ -81,6 +96,66 @@ def make_bot(
     return path
 
 
+CLIENTS = {
+    *("bot", "bots", "challenge", "ladder", "league", "login", "match", "matches", "owners"),
+    *("queue", "submit", "token", "tournament", "webhook", "workers"),
+}
+"""Commands that ask an API and start no process; `arena tournament play` is none of them."""
+
+
+class _OneThread(io.StringIO):
+    """A stream that keeps what one thread writes, and passes on what others do."""
+
+    def __init__(self, other: TextIO) -> None:
+        super().__init__()
+        self._other = other
+        self._thread = threading.get_ident()
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        mine = threading.get_ident() == self._thread
+        return super().write(text) if mine else self._other.write(text)
+
+
+def run_command(
+    words: Sequence[str], *, environment: Mapping[str, str], folder: Path
+) -> subprocess.CompletedProcess[str]:
+    """Run ``arena WORDS`` to its end: a client of the API here, anything else as a process."""
+    is_client = words[0] in CLIENTS and "play" not in words[1:2]
+    # The width of a terminal is read as the process starts.
+    if not is_client or "COLUMNS" in environment:
+        return subprocess.run(
+            [sys.executable, "-m", "arena", *words],
+            env=environment,
+            cwd=folder,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            stdin=subprocess.DEVNULL,
+        )
+    out, errors = _OneThread(sys.stdout), _OneThread(sys.stderr)
+    with (
+        mock.patch.dict(os.environ, environment, clear=True),
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.chdir(folder),
+        Path(os.devnull).open() as none,
+    ):
+        patch.setattr(sys, "argv", ["arena", *words])
+        patch.setattr(sys, "stdin", none)
+        patch.setattr(sys, "stdout", out)
+        patch.setattr(sys, "stderr", errors)
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 1
+        except BaseException:  # noqa: BLE001 -- whatever a command raises, it is told
+            # As the interpreter ends a process.
+            traceback.print_exc(file=errors)
+            code = 1
+    return subprocess.CompletedProcess(list(words), code, out.getvalue(), errors.getvalue())
+
+
 @dataclass
 class Service:
     """An arena of a test: its folder, its server's address, its processes."""
@@ -115,14 +190,8 @@ class Service:
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run ``arena ARGUMENTS`` to its end."""
-        return subprocess.run(
-            [sys.executable, "-m", "arena", *arguments],
-            env={**self.environment, **environment},
-            cwd=self.folder,
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=120,
+        return run_command(
+            arguments, environment={**self.environment, **environment}, folder=self.folder
         )
 
     def json(self, *arguments: str) -> Any:

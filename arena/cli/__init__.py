@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
 from typer.models import DefaultPlaceholder
 
-from arena.cli.console import EXIT_DONE, EXIT_FAILED, EXIT_INPUT, complain
+from arena.cli.console import EXIT_DONE, EXIT_FAILED, EXIT_INPUT, complain, out
 from arena.errors import ArenaError
 from arena.errors import InputError as ArenaInputError
 from referee.errors import InputError as RefereeInputError
 from referee.errors import RefereeError
+from referee.version import VERSION
 
 SERVER_MODULES = {
     "cronsim", "fastapi", "fsspec", "grpc_health", "grpc_reflection", "hiredis", "jinja2",
@@ -96,7 +97,7 @@ def build(word: str) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
         pretty_exceptions_enable=False,
     )
-    app.callback()(_keep_the_commands_names)
+    app.callback(invoke_without_command=True)(_top)
     wanted = [module for module, (_, words) in MODULES.items() if word in words]
     for module in wanted or MODULES:
         panel, words = MODULES[module]
@@ -106,9 +107,7 @@ def build(word: str) -> typer.Typer:
             if wanted or not _is_extra(error):
                 raise
             for each in words:
-                app.command(name=each, help="Needs pip install 'bot-arena[server]'.")(
-                    _keep_the_commands_names
-                )
+                app.command(name=each, help="Needs pip install 'bot-arena[server]'.")(_needs_server)
         registered: list[Any] = [*app.registered_commands, *app.registered_groups]
         for command in registered:
             if isinstance(command.rich_help_panel, DefaultPlaceholder):
@@ -121,8 +120,20 @@ def _is_extra(error: ModuleNotFoundError) -> bool:
     return (error.name or "").split(".")[0] in SERVER_MODULES
 
 
-def _keep_the_commands_names() -> None:
+def _top(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)
+    ] = False,
+) -> None:
     """Play bots against each other, and run the arena where they are ranked."""
+    if version:
+        out.print(f"bot-arena {VERSION}")
+        raise typer.Exit
+
+
+def _needs_server() -> None:
+    """Stand for a command whose libraries are missing; `_run` tells which."""
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ def check(
     ] = True,
     json: Json = False,
 ) -> None:
-    """Put a bot through what the arena asks of it; exit 1 when a step fails."""
+    """Put a bot through the arena's checks; exit 1 if one fails."""
     options = CheckOptions(control=TimeControl.parse(time))
 
     async def told(step: Step) -> None:

@@ -52,7 +52,9 @@ def compare(  # noqa: PLR0913 -- a command's options
     seed: Annotated[str, typer.Option(help="64 hex digits, or any text; random without.")] = "",
     json: Json = False,
 ) -> None:
-    """Play NEW against BASE until it is clear whether NEW is better (SPRT); exit 1 if it is not.
+    """Test whether NEW is better than BASE; exit 1 if it is not.
+
+    They play until a sequential test (SPRT) has decided.
 
     With more than two seats NEW and BASE hold every other one, and the side with more points wins a
     game.

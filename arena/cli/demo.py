@@ -78,7 +78,7 @@ def demo(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Play ladders of both games with the sample bots, and show them live."""
+    """Play ladders of both games with the sample bots."""
     folders = [load_bot_folder(each).path for each in bots] if bots else sample_bots()
     scratch = Scratch("demo") if data_dir is None else None
     folder = data_dir if scratch is None else scratch.path / "data"

@@ -69,7 +69,7 @@ def new(
     ] = True,
     json: Json = False,
 ) -> None:
-    """Make a folder with a bot that plays any legal action, to start from."""
+    """Make a folder with a bot to start from."""
     ruleset = parse_ruleset(game).ruleset
     if not NAME.fullmatch(name.name):
         raise InputError(

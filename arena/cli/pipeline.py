@@ -45,7 +45,10 @@ def pipeline(
     metrics_port: MetricsPort = None,
     config: ConfigFile = None,
 ) -> None:
-    """Try submitted versions, suspend faulty ones, post webhooks; several may run."""
+    """Try submitted versions and post webhooks.
+
+    Suspends faulty versions, too. Several may run.
+    """
     settings = load(
         config, trials=trials, data_dir=data_dir, redis_url=redis_url, metrics_port=metrics_port
     )

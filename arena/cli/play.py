@@ -86,7 +86,10 @@ def play(  # noqa: PLR0913 -- a command's options
     ] = False,
     json: Json = False,
 ) -> None:
-    """Play a match between local bots, which run as plain processes of your own."""
+    """Play a match between local bots, without a server.
+
+    They run as plain processes of your own, or with `--sandbox` as in an arena.
+    """
     game = parse_ruleset(ruleset)
     plan = MatchPlan(
         game=game,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import typer
 
+from arena.backoff import Backoff
 from arena.cli.console import progress_console
 from arena.client import Client, Login
 from arena.documents import enum_word
@@ -84,11 +85,12 @@ def watched(client: Client, call: Any, request: Any, *, ended: Callable[[Any], b
     Raises:
         ArenaError: the arena has not answered for `PATIENCE`.
     """
-    pause, since = _PAUSE, None
+    backoff, since = Backoff(first=_PAUSE, last=_LONGEST_PAUSE), None
     while True:
         try:
             for answer in client.watch(call, request):
-                pause, since = _PAUSE, None
+                backoff.reset()
+                since = None
                 yield answer
                 if ended(answer):
                     return
@@ -101,8 +103,7 @@ def watched(client: Client, call: Any, request: Any, *, ended: Callable[[Any], b
                 _tell(f"the arena at {client.login.address} does not answer; trying again")
             elif now - since >= PATIENCE.total_seconds():
                 raise
-        time.sleep(pause)
-        pause = min(2 * pause, _LONGEST_PAUSE)
+        time.sleep(backoff.pause())
 
 
 @contextmanager

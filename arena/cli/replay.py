@@ -18,9 +18,7 @@ from referee.games.replay import Replay, ReplayGame, dump, states, verify
 
 File = Annotated[Path, typer.Argument(help="A replay file.")]
 
-noun = typer.Typer(
-    help="Look at replays, re-execute and convert them, ask a bot about them.", no_args_is_help=True
-)
+noun = typer.Typer(help="Show, verify and convert replays, or ask a bot.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:

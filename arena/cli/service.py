@@ -131,7 +131,7 @@ def scheduler(
     metrics_port: MetricsPort = None,
     config: ConfigFile = None,
 ) -> None:
-    """Keep every ladder's queue filled; several may run, one of them is active."""
+    """Keep every ladder's queue filled; one of several is active."""
     settings = load(config, data_dir=data_dir, redis_url=redis_url, metrics_port=metrics_port)
     set_up_log()
     run_until_told(lambda stopping: _schedule(settings, stopping, matches=matches))

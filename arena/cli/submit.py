@@ -25,6 +25,9 @@ SETTLED: Final = {
 }
 """States in which nothing more happens to a version by itself."""
 
+TRIED_ANEW: Final = {bots_pb2.REJECTION_CAUSE_ARENA, bots_pb2.REJECTION_CAUSE_QUOTA}
+"""Causes of a rejection after which the same folder, submitted again, is tried anew."""
+
 _DOING: Final = {
     bots_pb2.VERSION_STATE_UPLOADED: "waiting to be tried",
     bots_pb2.VERSION_STATE_BUILDING: "being built",
@@ -84,7 +87,7 @@ def submit(
 
 def advise(folder: Path, name: str, version: bots_pb2.Version, *, is_new: bool) -> None:
     """Say what to do about a version that does not play."""
-    if version.rejection_cause == bots_pb2.REJECTION_CAUSE_ARENA:
+    if version.rejection_cause in TRIED_ANEW:
         complain(
             f"that is no fault of the bot: `arena submit {folder}` once more, as it is, and "
             f"{version.id} is tried anew"
@@ -144,6 +147,6 @@ def show_verdict(version: bots_pb2.Version) -> None:
             if version.active
             else f"; `arena bot activate {version.id}` lets it play"
         )
-    elif version.rejection_cause == bots_pb2.REJECTION_CAUSE_ARENA:
+    elif version.rejection_cause in TRIED_ANEW:
         plays = "; submitted again as it is, it is tried anew"
     out.print(f"{version.id} is {state}{because}{plays}", markup=False)

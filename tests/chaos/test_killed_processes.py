@@ -55,9 +55,10 @@ async def _has_logged(service: Service, process: int, event: str) -> bool:
 
 
 async def test_the_server_is_killed_and_comes_back(
-    service: Service, durable_server: RedisServer
+    service_of_each_kind: Service, durable_server: RedisServer
 ) -> None:
     """Worker and scheduler wait for the server and go on; no match is lost or counted twice."""
+    service = service_of_each_kind
     service.add_bots("ada", "bob", "cid", pause=0.01)
     service.start("scheduler", "--matches", "8")
     service.start("worker")

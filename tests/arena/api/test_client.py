@@ -129,6 +129,18 @@ def test_the_arena_of_a_data_folder_comes_before_a_login(
     assert Login.load(environment, server="other") == Login(address="other")
 
 
+def test_the_data_folder_of_the_settings_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that ./arena.toml names counts as that of the environment does."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arena.toml").write_text('data_dir = "elsewhere"\n')
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "address").write_text("http://127.0.0.1:7400\n\n")
+    environment = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    assert Login.load(environment).address == "http://127.0.0.1:7400"
+
+
 def test_without_a_login_the_sentence_says_what_to_do(tmp_path: Path) -> None:
     """Also when the file is damaged."""
     environment = {"XDG_CONFIG_HOME": str(tmp_path)}

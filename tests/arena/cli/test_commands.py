@@ -6,6 +6,7 @@ import pytest
 import typer
 
 from arena.cli import MODULES, build
+from referee.version import VERSION
 
 WORDS = [word for _, words in MODULES.values() for word in words]
 PANELS = ["Play and build", "Submit and follow", "Run an arena", "Competitions"]
@@ -44,3 +45,11 @@ def test_the_help_shows_whole_sentences_in_groups(
         if len(words) == 1:
             panels = [line for line in shown.splitlines() if line.startswith("╭─ ")]
             assert [panel.strip("╭─╮ ") for panel in panels] == ["Options", *PANELS]
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """As the package's metadata have it."""
+    with pytest.raises(SystemExit) as stop:
+        build("")(["--version"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out == f"bot-arena {VERSION}\n"

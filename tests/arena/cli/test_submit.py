@@ -18,17 +18,23 @@ def rejected(reason: str, cause: bots_pb2.RejectionCause.ValueType) -> bots_pb2.
     )
 
 
-def test_an_author_need_not_mend_what_the_arena_failed_at(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize(
+    ("cause", "reason"),
+    [
+        (bots_pb2.REJECTION_CAUSE_ARENA, "the arena failed: it has no sandbox"),
+        (bots_pb2.REJECTION_CAUSE_QUOTA, "its files made room for others"),
+    ],
+)
+def test_an_author_need_not_mend_what_is_no_fault_of_the_bot(
+    cause: bots_pb2.RejectionCause.ValueType, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The same folder again is tried anew, and nothing tells its author to change it."""
-    version = rejected("the arena failed: it has no sandbox", bots_pb2.REJECTION_CAUSE_ARENA)
+    version = rejected(reason, cause)
     show_verdict(version)
     advise(Path("greedy"), "greedy", version, is_new=True)
     told = capsys.readouterr()
     assert told.out == (
-        "greedy@2 is rejected: the arena failed: it has no sandbox; submitted again as it is, it "
-        "is tried anew\n"
+        f"greedy@2 is rejected: {reason}; submitted again as it is, it is tried anew\n"
     )
     assert "`arena submit greedy` once more" in told.err
     assert "mend it" not in told.err

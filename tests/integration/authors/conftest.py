@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
-import sys
 import threading
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -26,8 +24,10 @@ from referee.sandbox.sandbox import PlainSandbox
 from tests.arena.api.calling import HOST, make_backend, start
 from tests.redis_server import BINARIES, RedisServer
 from tests.sample_bots.playing import NeverLate
+from tests.service_kit import run_command
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -46,12 +46,11 @@ class Author:
     def arena(self, *words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a command to its end; whatever went wrong, no traceback is shown."""
         clean = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
-        done = subprocess.run(
-            [sys.executable, "-m", "arena", *map(str, words)],
-            env={**clean, **self.environment, **environment},
-            cwd=self.folder, capture_output=True, text=True, timeout=120, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        done = run_command(
+            tuple(map(str, words)),
+            environment={**clean, **self.environment, **environment},
+            folder=self.folder,
+        )
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
