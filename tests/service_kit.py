@@ -102,6 +102,9 @@ CLIENTS = {
 }
 """Commands that ask an API and start no process; `arena tournament play` is none of them."""
 
+LOCAL = {"check", "games", "new", "play", "replay"}
+"""Commands that need no arena; `arena replay ask` may take the terminal, and is a process."""
+
 
 class _OneThread(io.StringIO):
     """A stream that keeps what one thread writes, and passes on what others do."""
@@ -120,10 +123,10 @@ class _OneThread(io.StringIO):
 def run_command(
     words: Sequence[str], *, environment: Mapping[str, str], folder: Path
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``arena WORDS`` to its end: a client of the API here, anything else as a process."""
-    is_client = words[0] in CLIENTS and "play" not in words[1:2]
+    """Run ``arena WORDS`` to its end: here what runs no part of an arena, else as a process."""
+    runs_here = words[0] in CLIENTS | LOCAL and not {"ask", "play"} & {*words[1:2]}
     # The width of a terminal is read as the process starts.
-    if not is_client or "COLUMNS" in environment:
+    if not runs_here or "COLUMNS" in environment:
         return subprocess.run(
             [sys.executable, "-m", "arena", *words],
             env=environment,

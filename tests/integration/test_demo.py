@@ -56,7 +56,7 @@ def ladder_after(
 
 def test_the_heuristic_of_quasenbo_ends_above_random(alone: Service) -> None:
     """Two games of three to the heuristic: after some 250 games the ladder is sure of it."""
-    found = ladder_after(alone, "quasenbo", "quasenbo_heuristic", "random", matches=16, boards=8)
+    found = ladder_after(alone, "quasenbo", "quasenbo_heuristic", "random", matches=5, boards=25)
     heuristic, random = found["quasenbo_heuristic"], found["random"]
     assert heuristic["place"] < random["place"]
     assert heuristic["strength"] > random["strength"]
@@ -68,7 +68,7 @@ def test_a_bot_that_thinks_wins_the_ladder_of_pese_katesh(alone: Service) -> Non
         alone,
         "pese-katesh",
         *("pese_katesh_heuristic", "pese_katesh_search", "random", "first_legal"),
-        matches=3,
+        matches=2,
         boards=1,
     )
     thoughtful = {"pese_katesh_heuristic", "pese_katesh_search"}

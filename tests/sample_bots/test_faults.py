@@ -43,7 +43,6 @@ REASONS = {
     "no-hello": [R.NO_SHOW] * BOARDS,
     "no-ready": [R.NO_SHOW] * BOARDS,
     "resign": [R.RESIGN] * BOARDS,
-    "flood-stdout": [],
     "flood-stderr": [],
     "ignore-sigterm": [],
     "grandchild": [],
@@ -184,7 +183,7 @@ def test_every_fault_is_tested() -> None:
     """No fault of the bot is left out here."""
     tree = ast.parse((SAMPLE_BOTS / "faulty" / "bot.py").read_text(encoding="utf-8"))
     classes = {node.name.lower() for node in tree.body if isinstance(node, ast.ClassDef)}
-    tested = {fault.replace("-", "") for fault in [*REASONS, "crash"]}
+    tested = {fault.replace("-", "") for fault in [*REASONS, "crash", "flood-stdout"]}
     assert classes - {"honest"} == tested
 
 
@@ -194,3 +193,7 @@ async def test_what_a_bot_floods_is_kept_in_part(tmp_path: Path) -> None:
     (faulty,) = (record for record in result.processes if record.entrant == FAULTY)
     assert "bytes left out" in faulty.stdout
     assert len(faulty.stdout) < 200_000
+    assert forfeits(result) == []
+    assert len(result.replay.games) == BOARDS
+    assert_unharmed(result)
+    assert await processes_left(tmp_path) == []

@@ -1,28 +1,39 @@
 """``arena new`` makes what ``arena check`` passes."""
 
+from __future__ import annotations
+
 import json
+import os
 import shutil
-import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from arena.sample_bots import shipped_bot
+from referee.bot_folder import load_bot_folder
 from tests.arena.check.making import HONEST, bot_folder, faulty
+from tests.service_kit import run_command
+
+if TYPE_CHECKING:
+    import subprocess
+    from pathlib import Path
 
 
-def arena(*words: str | Path, folder: Path) -> "subprocess.CompletedProcess[str]":
+def arena(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run the command in a folder."""
-    return subprocess.run(
-        [sys.executable, "-m", "arena", *words],
-        cwd=folder, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    return run_command(tuple(map(str, words)), environment=os.environ, folder=folder)
 
 
-@pytest.mark.parametrize("game", ["quasenbo:players=3", "pese-katesh:floors=1"])
-def test_a_new_bot_in_python_passes_at_once(game: str, tmp_path: Path) -> None:
+def test_a_new_bot_names_the_ruleset_that_was_asked_for(tmp_path: Path) -> None:
+    """The program is the same for every game, and `bot.toml` says which it plays."""
+    made = arena("new", "it", "--game", "pese-katesh:floors=1", folder=tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert load_bot_folder(tmp_path / "it").rulesets == ("pese-katesh:floors=1",)
+
+
+def test_a_new_bot_in_python_passes_at_once(tmp_path: Path) -> None:
     """In the ruleset that was asked for, without any edit."""
+    game = "quasenbo:players=3"
     made = arena("new", "my_bot", "--game", game, "--json", folder=tmp_path)
     assert made.returncode == 0, made.stderr
     assert json.loads(made.stdout)["files"] == ["bot.py", "bot.toml"]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from arena.matches import replay_file as replay_files
+from tests.service_kit import run_command
+
+if TYPE_CHECKING:
+    import subprocess
 
 ROOT = Path(__file__).parents[3]
 BOTS = ROOT / "sample_bots"
@@ -20,10 +23,7 @@ HEURISTIC = str(BOTS / "quasenbo_heuristic")
 
 def arena(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run the command in a folder."""
-    return subprocess.run(
-        [sys.executable, "-m", "arena", *words],
-        cwd=folder, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    return run_command(words, environment=os.environ, folder=folder)
 
 
 def play(*words: str, folder: Path) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def test_a_deterministic_bot_splits_every_set_with_itself(tmp_path: Path) -> Non
 def test_four_times_the_same_bot_averages_minus_eight_a_floor(tmp_path: Path) -> None:
     """A floor of Pesë Katësh sums to -32, which four rotations share equally."""
     bots = [FIRST_LEGAL] * 4
-    document = play("pese-katesh:floors=1", *bots, "--boards", "3", folder=tmp_path)
+    document = play("pese-katesh:floors=1", *bots, "--boards", "1", folder=tmp_path)
     assert [bot["points"] for bot in document["bots"]] == [-8, -8, -8, -8]
     assert [bot["name"] for bot in document["bots"]][1] == "first_legal#2"
 

@@ -1,62 +1,78 @@
 """The commands: the API as a process, logins and tokens."""
 
+from __future__ import annotations
+
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-import redis
 
 from arena.cli import SERVER_MODULES
-from tests.redis_server import RedisServer
+from tests.service_kit import Service, own_arena, run_command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
 @dataclass
 class Served:
     """A process of ``arena serve``, and a folder for logins."""
 
-    address: str
-    token_file: Path
-    process: "subprocess.Popen[str]"
+    data: Path
+    process: subprocess.Popen[bytes]
     folder: Path
 
-    def arena(self, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    @property
+    def address(self) -> str:
+        """Where the API is."""
+        return (self.data / "address").read_text().splitlines()[0]
+
+    @property
+    def token_file(self) -> Path:
+        """What holds the admin's token."""
+        return self.data / "admin-token"
+
+    def arena(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a command with an own folder of settings."""
         return arena(self.folder, *words, **environment)
 
 
-def arena(folder: Path, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+def arena(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a command."""
-    return subprocess.run(
-        [sys.executable, "-m", "arena", *words],
-        env={**os.environ, "XDG_CONFIG_HOME": str(folder / "config"), **environment},
-        check=False,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-    )
+    own = {"XDG_CONFIG_HOME": str(folder / "config"), **environment}
+    return run_command(words, environment={**os.environ, **own}, folder=folder)
+
+
+def serve(service: Service, folder: Path) -> Served:
+    """Start an API with an admin's token."""
+    return Served(service.folder / "data", service.serve(), folder)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A running API, for all tests here that do not end it."""
+    folder = tmp_path_factory.mktemp("shared")
+    with own_arena(folder) as service:
+        yield serve(service, folder)
 
 
 @pytest.fixture
-def served(embedded_server: RedisServer, tmp_path: Path) -> Iterator[Served]:
-    """A running API with an admin's token."""
-    with redis.Redis(unix_socket_path=embedded_server.url.removeprefix("unix://")) as client:
-        client.flushall()
-    command = [sys.executable, "-m", "arena", "serve", "--redis-url", embedded_server.url]
-    command += ["--port", "0", "--metrics-port", "0", "--data-dir", str(tmp_path), "--admin-token"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    started = json.loads(process.stderr.readline())
-    assert started["event"] == "api started"
-    yield Served(started["address"], tmp_path / "admin-token", process, tmp_path)
-    process.kill()
-    process.wait()
-    process.stderr.close()
+def served(shared: Served, tmp_path: Path) -> Served:
+    """A running API, and an empty folder for logins."""
+    return Served(shared.data, shared.process, tmp_path)
+
+
+@pytest.fixture
+def ending(tmp_path: Path) -> Iterator[Served]:
+    """A running API that a test may end."""
+    with own_arena(tmp_path) as service:
+        yield serve(service, tmp_path)
 
 
 def test_an_admin_logs_in_and_gives_tokens(served: Served) -> None:
@@ -64,10 +80,10 @@ def test_an_admin_logs_in_and_gives_tokens(served: Served) -> None:
     done = served.arena("login", served.address, "--token-file", str(served.token_file))
     assert done.returncode == 0, done.stderr
     assert "You are admin" in done.stdout
-    made = served.arena("token", "create", "ada", "--expires", "1d", "--json")
+    made = served.arena("token", "create", "new", "--expires", "1d", "--json")
     created = json.loads(made.stdout)
     token = created["token"]
-    assert (token["owner"], token["scopes"]) == ("ada", ["author"])
+    assert (token["owner"], token["scopes"]) == ("new", ["author"])
     environment = {"ARENA_TOKEN": created["secret"]}
     listed = json.loads(served.arena("token", "list", "--json", **environment).stdout)
     assert [each["id"] for each in listed["tokens"]] == [token["id"]]
@@ -124,25 +140,26 @@ def test_a_token_that_is_not_accepted_is_not_kept(served: Served) -> None:
     assert "no token was given" in empty.stderr
 
 
-def test_sigterm_ends_the_api(served: Served) -> None:
+def test_sigterm_ends_the_api(ending: Served) -> None:
     """It ends with exit code 0, and nobody believes it alive any more."""
-    served.process.send_signal(signal.SIGTERM)
-    assert served.process.wait(20) == 0
-    assert not (served.folder / "address").exists()
-    failed = served.arena("token", "list", ARENA_SERVER=served.address, ARENA_TOKEN="x")
+    address = ending.address
+    ending.process.send_signal(signal.SIGTERM)
+    assert ending.process.wait(20) == 0
+    assert not (ending.data / "address").exists()
+    failed = ending.arena("token", "list", ARENA_SERVER=address, ARENA_TOKEN="x")
     assert failed.returncode == 1
     assert "no arena answers" in failed.stderr
 
 
-def test_commands_beside_the_data_find_the_arena(served: Served) -> None:
+def test_commands_beside_the_data_find_the_arena(ending: Served) -> None:
     """With the data folder alone a command is the admin's; a killed arena is told how to start."""
-    environment = {"ARENA_DATA_DIR": str(served.folder)}
-    shown = served.arena("owners", **environment)
+    environment = {"ARENA_DATA_DIR": str(ending.data)}
+    shown = ending.arena("owners", **environment)
     assert (shown.returncode, shown.stdout) == (0, "admin\n"), shown.stderr
-    assert (served.folder / "address").stat().st_mode & 0o777 == 0o600
-    served.process.kill()
-    served.process.wait()
-    failed = served.arena("owners", **environment)
+    assert (ending.data / "address").stat().st_mode & 0o777 == 0o600
+    ending.process.kill()
+    ending.process.wait()
+    failed = ending.arena("owners", **environment)
     assert failed.returncode == 1
     assert "if it does not run, `arena up` starts it" in failed.stderr
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from arena.check.run import CheckOptions
+from arena.cli.demo import add_bot
 from arena.db.connection import connect
 from arena.owners.tokens import Scope
 from arena.pipeline.pipeline import Pipeline, PipelineOptions
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from arena.backend.backend import Backend
+
 CONTROL = TimeControl.parse("2+0.05")
 OWNERS = ("ada", "bob")
 
@@ -42,6 +45,7 @@ class Author:
     name: str
     folder: Path
     environment: dict[str, str] = field(default_factory=dict)
+    stack: Stack | None = None
 
     def arena(self, *words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a command to its end; whatever went wrong, no traceback is shown."""
@@ -74,6 +78,13 @@ class Author:
         )
         return path
 
+    def accepted(self, name: str, act: str) -> Path:
+        """Write a bot and put it on its ladder without a trial, which is not what is tested."""
+        folder = self.bot(name, act)
+        assert self.stack is not None
+        self.stack.add_bot(folder, owner=self.name)
+        return folder
+
 
 class Stack:
     """API, worker and pipeline on a thread of their own.
@@ -86,6 +97,7 @@ class Stack:
     def __init__(self, redis_url: str, folder: Path) -> None:
         self.address = ""
         self.tokens: dict[str, str] = {}
+        self._backend: Backend
         self._ready = threading.Event()
         self._loop = asyncio.new_event_loop()
         self._stopping = asyncio.Event()
@@ -95,6 +107,11 @@ class Stack:
         self._thread.start()
         assert self._ready.wait(60)
 
+    def add_bot(self, folder: Path, *, owner: str) -> None:
+        """Add a bot as an operator does, who trusts it."""
+        adding = add_bot(self._backend, folder, owner=owner)
+        asyncio.run_coroutine_threadsafe(adding, self._loop).result(60)
+
     def close(self) -> None:
         """Stop everything."""
         self._loop.call_soon_threadsafe(self._stopping.set)
@@ -103,7 +120,7 @@ class Stack:
 
     async def _main(self, redis_url: str, folder: Path) -> None:
         redis = await connect(redis_url)
-        backend = make_backend(redis, folder, boards=1, time_control=str(CONTROL))
+        self._backend = backend = make_backend(redis, folder, boards=1, time_control=str(CONTROL))
         arena = await start(backend)
         for owner in OWNERS:
             await backend.registry.add_owner(owner)
@@ -167,7 +184,7 @@ def author(stack: Stack, owner: str, folder: Path) -> Author:
     """Return an author who is logged in."""
     folder.mkdir()
     environment = {"XDG_CONFIG_HOME": str(folder / "config")}
-    found = Author(owner, folder, environment)
+    found = Author(owner, folder, environment, stack)
     done = found.arena("login", stack.address, ARENA_TOKEN=stack.tokens[owner])
     assert done.returncode == 0, done.stderr
     return found

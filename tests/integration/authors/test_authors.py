@@ -36,11 +36,10 @@ def test_a_bot_comes_to_the_ladder(ada: Author) -> None:
 
 def test_the_same_content_again_is_the_same_version(ada: Author) -> None:
     """A repeated submission is known, and its verdict is told at once."""
-    folder = ada.bot("twice", FIRST)
-    first, second = ada.json("submit", folder), ada.json("submit", folder)
-    assert (first["is_new"], second["is_new"]) == (True, False)
-    assert first["version"]["id"] == second["version"]["id"] == "twice@1"
-    assert second["version"]["state"] == "accepted"
+    again = ada.json("submit", ada.accepted("twice", FIRST))
+    assert not again["is_new"]
+    assert again["version"]["id"] == "twice@1"
+    assert again["version"]["state"] == "accepted"
 
 
 def test_a_rejected_bot_is_told_the_step_the_reason_and_its_own_output(ada: Author) -> None:
@@ -78,7 +77,7 @@ def test_a_challenge_is_played_and_its_log_is_the_owners(
     ada: Author, bob: Author, stranger: Author, stack: Stack
 ) -> None:
     """The log shows own output beside its turn; others see the turns without it."""
-    assert ada.arena("submit", ada.bot("chatty", CHATTY)).returncode == 0
+    ada.accepted("chatty", CHATTY)
     words = ("challenge", "first_legal", "--ruleset", "quasenbo", "--bot", "chatty", "--watch")
     match = ada.json(*words)["match"]
     assert match["state"] == "ended"
@@ -113,11 +112,10 @@ def test_a_forfeit_is_told_in_words_and_its_turn_asked_again(ada: Author, bob: A
     Others learn the reason alone: their log and the replay quote nothing of the bot.
     """
     trap = ada.folder / "trap"
-    folder = ada.bot(
+    folder = ada.accepted(
         "trapped",
         f"if pathlib.Path({str(trap)!r}).exists():\n    raise LookupError('trap')\n{FIRST}",
     )
-    assert ada.arena("submit", folder).returncode == 0
     trap.touch()
     words = ("challenge", "first_legal", "--ruleset", "quasenbo", "--bot", "trapped", "--watch")
     match = ada.json(*words)["match"]
@@ -146,7 +144,7 @@ def test_a_forfeit_is_told_in_words_and_its_turn_asked_again(ada: Author, bob: A
 
 def test_a_request_with_the_same_id_is_the_same_match(ada: Author) -> None:
     """A challenge that was cut off may be repeated."""
-    assert ada.arena("submit", ada.bot("patient", FIRST)).returncode == 0
+    ada.accepted("patient", FIRST)
     words = ("challenge", "first_legal", "--ruleset", "quasenbo", "--bot", "patient")
     first = ada.json(*words, "--request-id", "once")
     second = ada.json(*words, "--request-id", "once", "--watch")
@@ -157,8 +155,7 @@ def test_a_request_with_the_same_id_is_the_same_match(ada: Author) -> None:
 
 def test_an_older_version_comes_back_and_a_bot_leaves(ada: Author) -> None:
     """Roll-back and retirement; a rejected version cannot be activated."""
-    folder = ada.bot("mended", FIRST)
-    assert ada.json("submit", folder)["version"]["id"] == "mended@1"
+    ada.accepted("mended", FIRST)
     assert ada.json("submit", ada.bot("mended", CHATTY))["version"]["id"] == "mended@2"
     assert ada.arena("submit", ada.bot("mended", "raise LookupError")).returncode == 1
     refused = ada.arena("bot", "activate", "mended@3")
@@ -177,7 +174,7 @@ def test_an_older_version_comes_back_and_a_bot_leaves(ada: Author) -> None:
 
 def test_whoever_may_not_is_told_why(ada: Author, bob: Author) -> None:
     """Foreign bots, unknown things and bad tokens end with status 2 and one sentence."""
-    assert ada.arena("submit", ada.bot("adas", FIRST)).returncode == 0
+    ada.accepted("adas", FIRST)
     foreign = (
         ("submit", bob.bot("adas", CHATTY)),
         ("bot", "show", "adas@1"),
@@ -237,7 +234,7 @@ def test_a_folder_that_is_no_bot_is_not_uploaded(ada: Author) -> None:
 
 def test_a_stranger_may_look(ada: Author, stranger: Author, stack: Stack) -> None:
     """Bots, ladders and matches are public."""
-    assert ada.arena("submit", ada.bot("seen", FIRST)).returncode == 0
+    ada.accepted("seen", FIRST)
     server = ("--server", stack.address)
     assert "seen" in [bot["name"] for bot in stranger.json("bots", *server)["bots"]]
     assert stranger.json("bot", "show", "seen", *server)["versions"] == []
