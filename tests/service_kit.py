@@ -42,6 +42,7 @@ from arena.files import ADDRESS_FILE
 from arena.queue import rebuild
 from arena.queue.log_entries import LoggedResult
 from arena.queue.queues import Queues
+from tests.forked import ForkedCommand
 from tests.redis_server import BINARIES, RedisServer
 
 BOT = """\
@@ -159,13 +160,17 @@ def run_command(
     return subprocess.CompletedProcess(list(words), code, out.getvalue(), errors.getvalue())
 
 
+Process = ForkedCommand | subprocess.Popen[bytes]
+"""A process of an arena; as Popen where it needs more than a command's words and environment."""
+
+
 @dataclass
 class Service:
     """An arena of a test: its folder, its server's address, its processes."""
 
     folder: Path
     redis_url: str = ""
-    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    processes: list[Process] = field(default_factory=list)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -176,18 +181,14 @@ class Service:
         clean = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
         return {**clean, **own}
 
-    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+    def start(self, *arguments: str, **environment: str) -> Process:
         """Start ``arena ARGUMENTS``; what it writes goes to a file of the folder."""
-        number = len(self.processes)
-        with (self.folder / f"{number}-{arguments[0]}.log").open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "arena", *arguments],
-                env={**self.environment, **environment},
-                cwd=self.folder,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+        process = ForkedCommand(
+            arguments,
+            environment={**self.environment, **environment},
+            folder=self.folder,
+            log=self.folder / f"{len(self.processes)}-{arguments[0]}.log",
+        )
         self.processes.append(process)
         return process
 
@@ -234,7 +235,7 @@ class Service:
         with ThreadPoolExecutor(1) as thread:
             thread.submit(asyncio.run, add()).result()
 
-    def serve(self) -> subprocess.Popen[bytes]:
+    def serve(self) -> Process:
         """Start the API, and wait until commands find it."""
         process = self.start("serve", "--admin-token")
         deadline = time.monotonic() + 60

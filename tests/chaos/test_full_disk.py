@@ -21,7 +21,15 @@ from arena.queue import rebuild
 from arena.queue.queues import Queues
 from tests.chaos.full_disk import disks
 from tests.redis_server import BINARIES, RedisServer
-from tests.service_kit import Service, assert_sound, eventually, make_bot, played, results_of
+from tests.service_kit import (
+    Process,
+    Service,
+    assert_sound,
+    eventually,
+    make_bot,
+    played,
+    results_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,9 +56,9 @@ class Scene(Service):
     """
 
     disk: Disk = field(init=False)
-    copiers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    copiers: list[Process] = field(default_factory=list)
 
-    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+    def start(self, *arguments: str, **environment: str) -> Process:
         """Start a part."""
         number = len(self.processes)
         with (self.folder / f"{number}-{arguments[0]}.log").open("wb") as log:
@@ -69,7 +77,7 @@ class Scene(Service):
         self.processes.append(process)
         return process
 
-    def start_unheard(self, *arguments: str) -> subprocess.Popen[bytes]:
+    def start_unheard(self, *arguments: str) -> Process:
         """Start a part whose log goes to a device that is always full."""
         with Path("/dev/full").open("wb") as full:
             process = subprocess.Popen(
@@ -159,7 +167,7 @@ async def test_results_wait_for_room(scene: Scene) -> None:
     assert scene.said("match voided") == []
 
 
-async def assert_both_played(scene: Scene, worker: subprocess.Popen[bytes]) -> None:
+async def assert_both_played(scene: Scene, worker: Process) -> None:
     """Wait for two matches, let the worker stop, and see that nothing else was left or lost."""
     async with scene.queues() as queues:
 

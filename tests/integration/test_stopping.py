@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -24,7 +26,13 @@ def test_a_part_whose_parent_is_gone_ends_at_its_start(service: Service, part: s
 async def test_a_part_that_waits_for_redis_can_be_stopped(alone: Service, part: str) -> None:
     """Below a supervisor a part waits for its server, but no longer than it shall run."""
     address = f"unix://{alone.folder}/nobody"
-    process = alone.start(part, "--redis-url", address, **{PARENT: str(os.getpid())})
+    with (alone.folder / "part.log").open("wb") as log:
+        process = subprocess.Popen(  # noqa: ASYNC220 -- a fork of another has no such parent
+            [sys.executable, "-m", "arena", part, "--redis-url", address],
+            env={**alone.environment, PARENT: str(os.getpid())},
+            stderr=log,
+        )
+    alone.processes.append(process)
 
     async def waits() -> bool:
         return any(line["event"] == "redis not reached" for line in alone.logs())

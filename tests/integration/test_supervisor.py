@@ -3,7 +3,6 @@
 import contextlib
 import json
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -11,12 +10,12 @@ import psutil
 import pytest
 import redis as blocking
 
-from tests.service_kit import Service, alive, eventually, make_bot
+from tests.service_kit import Process, Service, alive, eventually, make_bot
 
 pytestmark = [pytest.mark.redis, pytest.mark.slow]
 
 
-async def start_up(service: Service) -> subprocess.Popen[bytes]:
+async def start_up(service: Service) -> Process:
     """Start `arena up` and wait until it has told its addresses."""
     process = service.start("up")
     log = service.folder / f"{len(service.processes) - 1}-up.log"
@@ -29,7 +28,7 @@ async def start_up(service: Service) -> subprocess.Popen[bytes]:
     return process
 
 
-def family(process: subprocess.Popen[bytes]) -> dict[str, psutil.Process]:
+def family(process: Process) -> dict[str, psutil.Process]:
     """Return the children of `arena up` by what they are."""
     names = {}
     for child in psutil.Process(process.pid).children():

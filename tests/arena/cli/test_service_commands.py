@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.cli import SERVER_MODULES
-from tests.service_kit import Service, own_arena, run_command
+from tests.service_kit import Process, Service, own_arena, run_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ class Served:
     """A process of ``arena serve``, and a folder for logins."""
 
     data: Path
-    process: subprocess.Popen[bytes]
+    process: Process
     folder: Path
 
     @property

@@ -3,7 +3,6 @@
 import asyncio
 import random
 import signal
-import subprocess
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from arena.scheduler.scheduler import FLOW
 from referee.games import parse_ruleset
 from tests.arena.competitions.hall import SEED
 from tests.redis_server import BINARIES, RedisServer
-from tests.service_kit import Service, eventually, results_of
+from tests.service_kit import Process, Service, eventually, results_of
 
 RULESETS = ("quasenbo", "pese-katesh:floors=1")
 """The tables seat two, and four."""
@@ -50,8 +49,6 @@ PATIENT = {
     "ARENA_VOIDS": "100",
 }
 """What a killed worker held is soon played again, and no match is given up for its many deaths."""
-
-Process = subprocess.Popen[bytes]
 
 
 @dataclass(frozen=True, kw_only=True)
