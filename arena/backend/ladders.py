@@ -25,13 +25,13 @@ class LadderSummary:
 
     Attributes:
         ruleset: canonical text.
-        bots: how many are on it.
-        matches: that have ended and that it remembers.
+        bot_count: how many are on it.
+        match_count: that have ended and that it remembers.
     """
 
     ruleset: str
-    bots: int
-    matches: int
+    bot_count: int
+    match_count: int
 
 
 @dataclass(frozen=True, slots=True)
