@@ -104,7 +104,7 @@ def _refusal(
     info = ErrorInfo(reason=reason or code.name, domain=DOMAIN, metadata=facts)
     details = [_packed(info)]
     if retry_after is not None:
-        details.append(_packed(RetryInfo(retry_delay=retry_after)))  # type: ignore[arg-type]
+        details.append(_packed(RetryInfo(retry_delay=retry_after)))
     # The number of a code stands in its value beside its name.
     status = Status(code=code.value[0], message=sentence, details=details)
     return Refusal(code, sentence, ((DETAILS, status.SerializeToString()),))

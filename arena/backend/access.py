@@ -12,6 +12,7 @@ from arena.owners.tokens import Scope
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from arena.backend.backend import Backend
     from arena.bots.registry import Bot
     from arena.owners.tokens import Token
 
@@ -51,23 +52,26 @@ class Caller:
         return bot.owner == self.owner or self.has(Scope.OPERATOR)
 
     def require_own(self, bot: Bot, *, what: str = "only its owner may do this") -> None:
-        """Refuse whoever is not a bot's owner.
-
-        Raises:
-            DeniedError: it is another owner's.
-        """
+        """Refuse whoever is not a bot's owner."""
         if bot.owner != self.owner:
             raise DeniedError(
                 f"the bot {bot.name} is another owner's; {what}", reason="NOT_YOUR_BOT"
             )
 
 
-def deed(
+class Service:
+    """A group of the arena's calls."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+
+def authorized(
     *scopes: Scope, is_public: bool = False
 ) -> Callable[
     [Callable[Concatenate[_Self, Caller, _P], _R]], Callable[Concatenate[_Self, Caller, _P], _R]
 ]:
-    """Let a method be called only by callers who may.
+    """Authorize the caller before a method runs.
 
     Args:
         scopes: the token must have one of them; () for any token.

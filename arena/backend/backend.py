@@ -1,4 +1,4 @@
-"""The context of all deeds: the arena, and what it knows of owners and competitions."""
+"""The context of all calls: the arena, and its stores of owners and competitions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend(Arena):
-    """An arena with all that its deeds need.
+    """An arena with all that its calls need.
 
     Attributes:
         accounts: tokens.
@@ -76,7 +76,6 @@ class Backend(Arena):
         """Return the canonical text of a ladder's ruleset.
 
         Raises:
-            InputError: no such game.
             NotFoundError: there is no ladder of it.
         """
         ruleset = parse_ruleset(text).ruleset
@@ -91,12 +90,7 @@ class Backend(Arena):
         return [await self.ruleset(text)] if text else await self.queues.rulesets()
 
     async def own_bot(self, caller: Caller, name: str) -> Bot:
-        """Return a bot of the caller's.
-
-        Raises:
-            NotFoundError: there is no such bot.
-            DeniedError: it is another owner's.
-        """
+        """Return a bot of the caller's."""
         bot = await self.registry.bot(name)
         caller.require_own(bot)
         return bot

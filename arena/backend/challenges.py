@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from arena.backend.access import deed
+from arena.backend.access import Service, authorized
 from arena.backend.matches import find, look
 from arena.bots.registry import BotState, VersionState
 from arena.errors import (
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.backend.access import Caller
-    from arena.backend.backend import Backend
     from arena.backend.matches import Match
     from arena.bots.registry import Bot
 
@@ -60,17 +59,10 @@ class Challenge:
     request_id: str
 
 
-class Challenges:
-    """Deeds about challenges.
+class Challenges(Service):
+    """Requests and cancels challenges."""
 
-    Args:
-        backend: the arena.
-    """
-
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-
-    @deed(Scope.AUTHOR)
+    @authorized(Scope.AUTHOR)
     async def request_match(self, caller: Caller, challenge: Challenge) -> tuple[Match, bool]:
         """Queue an unrated match; the same request again is the same match.
 
@@ -106,7 +98,7 @@ class Challenges:
             raise ArenaError(f"{match_id} was queued and cannot be found")
         return found, answer is Enqueued.QUEUED
 
-    @deed(Scope.AUTHOR, Scope.OPERATOR)
+    @authorized(Scope.AUTHOR, Scope.OPERATOR)
     async def cancel_match(self, caller: Caller, match_id: str) -> bool:
         """Cancel a match that the caller asked for, or as an operator any.
 
@@ -114,8 +106,6 @@ class Challenges:
             Whether it had not been cancelled before.
 
         Raises:
-            NotFoundError: no ladder knows it.
-            PreconditionError: it has ended.
             DeniedError: somebody else asked for it.
         """
         found = await find(self._backend, match_id)

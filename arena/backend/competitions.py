@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from arena.backend import pages
-from arena.backend.access import deed
+from arena.backend.access import Service, authorized
 from arena.backend.pages import Page
 from arena.bots.registry import BotState
 from arena.competitions import entry as competition_entry
@@ -81,9 +81,6 @@ class RulesRequest:
             ruleset: canonical text.
             ladder: its settings.
             lot: seed text of the last tie-break.
-
-        Raises:
-            InputError: rules that cannot be played.
         """
         return CompetitionRules(
             ruleset=ruleset,
@@ -134,22 +131,18 @@ class CompetitionMatch:
     result: CompetitionResult | None
 
 
-class Competitions:
-    """Deeds about competitions of all kinds.
-
-    Args:
-        backend: the arena.
-    """
+class Competitions(Service):
+    """Reads, enters and stops competitions of all kinds."""
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self._competitions = backend.competitions
         self._leagues = backend.leagues
         self._known: dict[str, _Known] = {}
 
     # Reading.
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def list_competitions(self, _caller: Caller, page: PageRequest) -> Page[CompetitionView]:
         """Return tournaments and seasons by id."""
         size, of = pages.page_size(page.size), ("competitions",)
@@ -161,13 +154,9 @@ class Competitions:
             pages.page_token(ids[size], of=of) if len(ids) > size else "",
         )
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def get_competition(self, caller: Caller, competition: str) -> CompetitionView:
-        """Return a competition with its standings.
-
-        Raises:
-            NotFoundError: there is none of this id.
-        """
+        """Return a competition with its standings."""
         record = await get(self._backend, competition)
         found, _ = await self._reports(record)
         rounds = await self._competitions.rounds(record.id)
@@ -181,15 +170,11 @@ class Competitions:
             dead=[each for each in dead if each.spec.flow == record.flow][:_DEAD],
         )
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def list_competition_matches(
         self, _caller: Caller, competition: str, page: PageRequest
     ) -> Page[CompetitionMatch]:
-        """Return the matches that are known by now, by division, round and table.
-
-        Raises:
-            NotFoundError: there is no such competition.
-        """
+        """Return the matches that are known by now, by division, round and table."""
         record = await get(self._backend, competition)
         found, results = await self._reports(record)
         matches = [match for report in found for match in report.matches]
@@ -199,15 +184,11 @@ class Competitions:
             part.next_token,
         )
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def list_meetings(
         self, _caller: Caller, competition: str, page: PageRequest
     ) -> Page[tuple[tuple[str, str], Meeting]]:
-        """Return how each version did against each other, by division and versions.
-
-        Raises:
-            NotFoundError: there is no such competition.
-        """
+        """Return how each version did against each other, by division and versions."""
         record = await get(self._backend, competition)
         found, _ = await self._reports(record)
         meetings = [pair for report in found for pair in sorted(report.meetings.items())]
@@ -234,7 +215,7 @@ class Competitions:
 
     # Coming and going.
 
-    @deed(Scope.AUTHOR, Scope.OPERATOR)
+    @authorized(Scope.AUTHOR, Scope.OPERATOR)
     async def enter(self, caller: Caller, competition: str, entry: str) -> bool:
         """Enter a bot into a tournament before its start, or a league from its next season on.
 
@@ -245,11 +226,6 @@ class Competitions:
 
         Returns:
             Whether it had not entered before.
-
-        Raises:
-            NotFoundError: there is no such competition or bot.
-            DeniedError: it is another owner's.
-            PreconditionError: it cannot play, or nobody can enter any more.
         """
         as_operator = await self._require_own(caller, entry)
         if _is_league(competition):
@@ -260,13 +236,9 @@ class Competitions:
         await competition_entry.check_entry(self._backend, entry, record.rules)
         return await self._competitions.enter(record.id, entry, as_operator=as_operator)
 
-    @deed(Scope.AUTHOR, Scope.OPERATOR)
+    @authorized(Scope.AUTHOR, Scope.OPERATOR)
     async def leave(self, caller: Caller, competition: str, entry: str) -> None:
-        """Take a bot out; see `enter`.
-
-        Raises:
-            NotFoundError, DeniedError, PreconditionError: as `enter`.
-        """
+        """Take a bot out; see `enter`."""
         await self._require_own(caller, entry)
         if _is_league(competition):
             await self._leagues.leave(competition, entry)
@@ -289,22 +261,17 @@ class Competitions:
 
     # Going on and stopping.
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def pause(self, _caller: Caller, competition: str) -> CompetitionState:
-        """Begin no more matches or seasons; return the new state.
-
-        Raises:
-            NotFoundError: there is no such tournament, season or league.
-            PreconditionError: its state forbids it.
-        """
+        """Begin no more matches or seasons; return the new state."""
         return await self._change(competition, "pause")
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def resume(self, _caller: Caller, competition: str) -> CompetitionState:
         """Let go on what is paused; see `pause`."""
         return await self._change(competition, "resume")
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def cancel(self, _caller: Caller, competition: str) -> CompetitionState:
         """End a competition without a winner; see `pause`."""
         return await self._change(competition, "cancel")
@@ -319,11 +286,7 @@ class Competitions:
 
 
 async def get(backend: Backend, competition: str) -> CompetitionRecord:
-    """Return a tournament or a season.
-
-    Raises:
-        NotFoundError: there is none of this id.
-    """
+    """Return a tournament or a season."""
     return await backend.competitions.get(checked_id(competition))
 
 
@@ -340,10 +303,6 @@ async def settled_rules(backend: Backend, rules: RulesRequest, *, lot: str) -> C
         backend: whose ladder says what is left open.
         rules: what is asked for.
         lot: seed text of the last tie-break.
-
-    Raises:
-        InputError: they cannot be played.
-        NotFoundError: there is no such ladder.
     """
     ruleset = await backend.ruleset(rules.ruleset)
     return rules.settled(ruleset, backend.settings.ladder(ruleset), lot=lot)
@@ -363,11 +322,7 @@ def seed_bytes(text: str) -> bytes | None:
 
 
 def checked_id(competition: str) -> str:
-    """Return an id that may be one of a competition or a league.
-
-    Raises:
-        NotFoundError: it cannot be one.
-    """
+    """Return an id that may be one of a competition or a league."""
     if not _ID.fullmatch(competition):
         raise NotFoundError(
             f"there is no competition {competition!r}; ids are such as t-cup, l-main.s3, l-main"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arena.backend import competitions as shared
-from arena.backend.access import deed
+from arena.backend.access import Service, authorized
 from arena.competitions import entry as competition_entry
 from arena.competitions.leagues import LeagueRules
 from arena.competitions.records import LEAGUE
@@ -50,18 +50,14 @@ class LeagueView:
     seasons: Sequence[CompetitionRecord]
 
 
-class Leagues:
-    """Deeds about leagues.
-
-    Args:
-        backend: the arena.
-    """
+class Leagues(Service):
+    """Creates and reads leagues."""
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self._leagues = backend.leagues
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def create(
         self,
         _caller: Caller,
@@ -80,10 +76,6 @@ class Leagues:
             bots: who enters.
             everybody: whether every active bot of the ladder enters, behind the bots.
             seed: text that all boards follow from; "" for random ones.
-
-        Raises:
-            InputError: no possible name or rules, no such bot, or one that cannot play.
-            PreconditionError: there is a league of this name, or more enter than may.
         """
         matches = await shared.settled_rules(self._backend, league.matches, lot=name)
         return await competition_entry.create_league(
@@ -100,18 +92,14 @@ class Leagues:
             seed=shared.seed_bytes(seed),
         )
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def list_leagues(self, _caller: Caller) -> list[LeagueRecord]:
         """Return the leagues by id."""
         return await self._leagues.all()
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def get_league(self, _caller: Caller, league_id: str) -> LeagueView:
-        """Return a league.
-
-        Raises:
-            NotFoundError: there is none of this id.
-        """
+        """Return a league."""
         league = await self._leagues.get(shared.checked_id(league_id))
         seasons = [
             await self._backend.competitions.find(league.season_id(number))
@@ -120,13 +108,8 @@ class Leagues:
         bots = await self._leagues.entries(league.id)
         return LeagueView(league, bots, [each for each in seasons if each is not None])
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def call_season(self, _caller: Caller, league_id: str) -> LeagueRecord:
-        """Make the next season due now; it begins when the present one is over.
-
-        Raises:
-            NotFoundError: there is no such league.
-            PreconditionError: its state forbids it.
-        """
+        """Make the next season due now; it begins when the present one is over."""
         await self._leagues.call_season(shared.checked_id(league_id))
         return await self._leagues.get(league_id)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from arena.backend import pages
-from arena.backend.access import deed
+from arena.backend.access import Service, authorized
 from arena.backend.pages import Page
 from arena.errors import DeniedError, NotFoundError, PreconditionError
 from arena.owners.tokens import Scope
@@ -113,11 +113,7 @@ async def look(backend: Backend, ruleset: str, match_id: str) -> Match | None:
 
 
 async def find(backend: Backend, match_id: str) -> Match:
-    """Return a match of any ladder.
-
-    Raises:
-        NotFoundError: no ladder knows it.
-    """
+    """Return a match of any ladder."""
     if MATCH_ID.fullmatch(match_id):
         for ruleset in await backend.queues.rulesets():
             found = await look(backend, ruleset, match_id)
@@ -136,10 +132,6 @@ async def find_ended(
         match_id: the match.
         lock: held while the archive is searched, as old results have no index.
         ruleset: its ladder, whose archive is searched when the ladder has forgotten the match.
-
-    Raises:
-        NotFoundError: no ladder knows it.
-        PreconditionError: it has not ended.
     """
     try:
         found = await find(backend, match_id)
@@ -159,27 +151,19 @@ async def find_ended(
     return found.ruleset, found.result
 
 
-class Matches:
-    """Deeds about matches.
-
-    Args:
-        backend: the arena.
-    """
+class Matches(Service):
+    """Reads matches, replays and logs."""
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self._lock = asyncio.Lock()
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def get_match(self, _caller: Caller, match_id: str) -> Match:
-        """Return a match.
-
-        Raises:
-            NotFoundError: no ladder knows it.
-        """
+        """Return a match."""
         return await find(self._backend, match_id)
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def list_matches(
         self, _caller: Caller, page: PageRequest, *, ruleset: str = "", bot: str = ""
     ) -> Page[Match]:
@@ -208,7 +192,7 @@ class Matches:
             low -= pages.MOST
         return _Latest(ruleset, found[:count], low if low > ends.archived + 1 else 0)
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def get_replay(self, _caller: Caller, match_id: str, *, ruleset: str = "") -> bytes:
         """Return the file of a replay, however long ago its match has ended.
 
@@ -228,14 +212,13 @@ class Matches:
             self._backend.archive.get_replay, found, match_id, digest=result.digest
         )
 
-    @deed(Scope.AUTHOR)
+    @authorized(Scope.AUTHOR)
     async def get_match_log(
         self, caller: Caller, match_id: str
     ) -> AsyncIterator[tuple[ProcessName, str]]:
         """Yield what each process of the caller's own bots printed.
 
         Raises:
-            NotFoundError: no such match.
             PreconditionError: it has not ended, or the round of its competition has not.
             DeniedError: none of the caller's bots played in it.
         """

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from arena.backend.access import deed
+from arena.backend.access import Service, authorized
 from arena.bots.placement import update_ladders
 from arena.bots.registry import BotState
 from arena.errors import InputError, NotFoundError
@@ -65,20 +65,16 @@ Piece = Header | bytes
 """What an upload is made of: its header, then chunks of a tar.gz."""
 
 
-class Uploads:
-    """Deeds that upload bots.
-
-    Args:
-        backend: the arena.
-    """
+class Uploads(Service):
+    """Receives and stores uploaded bots."""
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self._room = asyncio.Semaphore(AT_ONCE)
         self._shelf = asyncio.Semaphore(STORED_AT_ONCE)
         self._storing: set[asyncio.Task[tuple[AddedVersion, int]]] = set()
 
-    @deed(Scope.AUTHOR)
+    @authorized(Scope.AUTHOR)
     async def submit_version(self, caller: Caller, pieces: AsyncIterator[Piece]) -> AddedVersion:
         """Store an uploaded archive as a version that is tried next.
 
@@ -103,7 +99,7 @@ class Uploads:
         await self._backend.limits.take_upload(owner)
         return (await self._receive_and_store(pieces, store))[0]
 
-    @deed(Scope.ADMIN)
+    @authorized(Scope.ADMIN)
     async def add_bot(
         self, _caller: Caller, pieces: AsyncIterator[Piece]
     ) -> tuple[AddedVersion, int]:
@@ -111,9 +107,6 @@ class Uploads:
 
         Returns:
             What was added, and how many of its matches were cancelled on other ladders.
-
-        Raises:
-            InputError, PreconditionError, TimeoutError: as `submit_version`.
         """
 
         async def store(file: BinaryIO, header: Header) -> tuple[AddedVersion, int]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from arena.backend.access import deed
+from arena.backend.access import Service, authorized
 from arena.backend.matches import ended, find, look
 from arena.errors import LimitError
 from arena.queue.log_entries import LoggedResult
@@ -52,11 +52,7 @@ class Streams:
 
     @contextmanager
     def one(self, who: str) -> Iterator[None]:
-        """Take one for as long as the block runs.
-
-        Raises:
-            LimitError: there are too many.
-        """
+        """Take one for as long as the block runs."""
         most = STREAMS if who else STRANGERS
         if self._open[who] >= most:
             raise LimitError(
@@ -80,26 +76,16 @@ class Streams:
             await asyncio.sleep(LOOK)
 
 
-class Watching:
-    """Deeds that watch matches.
-
-    Args:
-        backend: the arena.
-        streams: counts what is open.
-    """
+class Watching(Service):
+    """Streams matches."""
 
     def __init__(self, backend: Backend, streams: Streams) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self._streams = streams
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def watch_match(self, caller: Caller, match_id: str) -> AsyncIterator[Match]:
-        """Yield a match whenever its state changes, until it has ended.
-
-        Raises:
-            LimitError: the caller has too many streams open.
-            NotFoundError: no ladder knows the match.
-        """
+        """Yield a match whenever its state changes, until it has ended."""
         with self._streams.one(caller.owner):
             match = await find(self._backend, match_id)
             told = None
@@ -112,7 +98,7 @@ class Watching:
                 if now is None or now.phase is MatchPhase.DONE:
                     return
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def watch_matches(
         self, caller: Caller, ruleset: str, *, bot: str = "", after: int | None = None
     ) -> AsyncIterator[Match]:
@@ -123,10 +109,6 @@ class Watching:
             ruleset: the ladder.
             bot: only its results; "" for all.
             after: only results behind this sequence; None for those that come from now on.
-
-        Raises:
-            LimitError: the caller has too many streams open.
-            NotFoundError: there is no such ladder.
         """
         with self._streams.one(caller.owner):
             ruleset = await self._backend.ruleset(ruleset)

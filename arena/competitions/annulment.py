@@ -114,9 +114,7 @@ async def annul(arena: Arena, match_id: str, *, ruleset: str, reason: str) -> bo
         False when the match had been annulled before.
 
     Raises:
-        InputError: no such match is done.
         PreconditionError: its competition has ended, or went on from its result.
-        ArenaError: as `arena.queue.rebuild.annul`.
     """
     ladder = arena.queues.ladder(ruleset)
     competition = competition_of(match_id)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from arena.competitions.store import StaleEpochError
+from arena.competitions.store import StaleEpochError, now_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,7 +98,7 @@ class CompetitionProgress:
             for text in (key, commitment, "-" if seed is None else seed.hex())
         ]
         if rows:
-            await self._run(competition, "rounds", _now(), *rows)
+            await self._run(competition, "rounds", now_text(), *rows)
 
     async def end(self, competition: str, ranking: Sequence[Sequence[str]]) -> bool:
         """Note that all has been played, and who came where.
@@ -107,9 +106,5 @@ class CompetitionProgress:
         Returns:
             False when it was cancelled, or when a match of it is just being annulled.
         """
-        fields = ("ended", _now(), "ranking", json.dumps(ranking))
+        fields = ("ended", now_text(), "ranking", json.dumps(ranking))
         return await self._run(competition, "end", *fields) == "ended"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -78,9 +78,6 @@ class CompetitionRules:
         weight: its share beside the ladder's other flows, 1..1000000.
         seeding: the order of the entrants.
         capacity: the most entrants; 0 for no bound.
-
-    Raises:
-        InputError: rules that cannot be played.
     """
 
     ruleset: str
@@ -187,7 +184,7 @@ class CompetitionRecord:
     @property
     def name(self) -> str:
         """What people call it: ``cup``, ``main.s3``."""
-        return self.id.partition("-")[2]
+        return name_of(self.id)
 
     @property
     def flow(self) -> str:
@@ -269,6 +266,20 @@ def competition_of(match_id: str) -> str | None:
     """Return the id of the competition that a match is of; None when it is of none."""
     found = _OF_MATCH.match(match_id)
     return None if found is None else found[1]
+
+
+def name_of(record_id: str) -> str:
+    """Return what people call a competition or a league: ``cup``, ``main``, ``main.s3``."""
+    return record_id.partition("-")[2]
+
+
+def title(record_id: str) -> str:
+    """Return a name with what it is of: ``tournament cup``, ``league main``."""
+    if record_id.startswith(f"{TOURNAMENT}-"):
+        kind = "tournament"
+    else:
+        kind = "league's season" if "." in record_id else "league"
+    return f"{kind} {name_of(record_id)}"
 
 
 def planned_id(match_id: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from arena.competitions.entry import Frozen, freeze
-from arena.competitions.leagues import AT_ONCE, BY_HAND, LeagueRecord, LeagueStore, next_start
+from arena.competitions.leagues import AT_ONCE, LeagueRecord, LeagueStore
 from arena.competitions.records import CompetitionState
 from arena.competitions.store import CompetitionStore
 from arena.errors import InputError, PreconditionError
@@ -103,10 +103,7 @@ class LeagueRunner:
         if note:
             await self._wait(league, f"season {number} could not begin: {note}", epoch)
             return
-        schedule, now = league.rules.schedule, self.clock()
-        due = None
-        if schedule != BY_HAND:
-            due = now if schedule == AT_ONCE else next_start(schedule, after=now)
+        due = league.rules.next_start(self.clock())
         await self._leagues.advance(league.id, season=number, next_time=due, note="", epoch=epoch)
 
     async def _wait(self, league: LeagueRecord, note: str, epoch: int) -> None:
@@ -114,12 +111,8 @@ class LeagueRunner:
         if note == league.note and not league.called:
             return
         self._log.warning("season not begun", league=league.id, reason=note)
-        schedule = league.rules.schedule
-        due = None
-        if schedule == AT_ONCE:
-            due = league.next_time
-        elif schedule != BY_HAND:
-            due = next_start(schedule, after=self.clock())
+        at_once = league.rules.schedule == AT_ONCE
+        due = league.next_time if at_once else league.rules.next_start(self.clock())
         await self._leagues.advance(
             league.id, season=league.season, next_time=due, note=note, epoch=epoch
         )

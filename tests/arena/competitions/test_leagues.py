@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from arena.bots.registry import BotState
-from arena.competitions.entry import create_league, create_started
+from arena.competitions.entry import create, create_league
 from arena.competitions.leagues import AT_ONCE, LeagueRules, LeagueStore, next_start
 from arena.competitions.records import CompetitionRules, CompetitionState
 from arena.errors import ArenaError, InputError, PreconditionError
@@ -166,21 +166,21 @@ async def test_a_tournament_that_cannot_start_is_not_created(hall: Hall) -> None
         options=Options(boards=1, groups=2),
         time_control="5",
     )
-    create = partial(create_started, hall.arena)
+    start = partial(create, hall.arena, at_once=True)
     with pytest.raises(InputError, match="cup cannot start: 2 groups of 3 entrants"):
-        await create("t-cup", cup, BOTS[:3])
+        await start("t-cup", cup, BOTS[:3])
     with pytest.raises(PreconditionError, match="2 entrants at most, not 3"):
-        await create("t-cup", replace(cup, capacity=2), BOTS[:3])
+        await start("t-cup", replace(cup, capacity=2), BOTS[:3])
     assert await hall.competitions.find("t-cup") is None
-    record, frozen = await create(
+    record, left_out = await start(
         "t-cup", replace(cup, format=Format.ROUND_ROBIN), ["bot00", "bot01", "bot01@1"]
     )
     assert record.state is CompetitionState.RUNNING
     assert record.divisions == (("bot00@1", "bot01@1"),)
-    assert frozen.left_out == {"bot01@1": "bot01@1 has entered twice"}
+    assert left_out == {"bot01@1": "bot01@1 has entered twice"}
     assert (await hall.run()).state is CompetitionState.ENDED
     with pytest.raises(PreconditionError, match="there is a tournament cup"):
-        await create("t-cup", replace(cup, format=Format.ROUND_ROBIN), BOTS[:2])
+        await start("t-cup", replace(cup, format=Format.ROUND_ROBIN), BOTS[:2])
 
 
 async def test_who_is_away_leaves_and_who_is_new_starts_at_the_bottom(hall: Hall) -> None:
