@@ -120,17 +120,17 @@ class CompetitionCalls:
     async def pause_competition(
         self, request: pb.PauseCompetitionRequest, caller: Caller
     ) -> Fields:
-        return {"state": await self._competitions.pause(caller, request.competition)}
+        return {"state": await self._competitions.change(caller, request.competition, "pause")}
 
     async def resume_competition(
         self, request: pb.ResumeCompetitionRequest, caller: Caller
     ) -> Fields:
-        return {"state": await self._competitions.resume(caller, request.competition)}
+        return {"state": await self._competitions.change(caller, request.competition, "resume")}
 
     async def cancel_competition(
         self, request: pb.CancelCompetitionRequest, caller: Caller
     ) -> Fields:
-        return {"state": await self._competitions.cancel(caller, request.competition)}
+        return {"state": await self._competitions.change(caller, request.competition, "cancel")}
 
     # Leagues.
 

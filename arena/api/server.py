@@ -68,7 +68,6 @@ class Endpoint:
     """Where the API listens.
 
     Attributes:
-        host: an address or a name.
         port: 0 for any free one.
         certificate: PEM file; None to listen without TLS.
         key: PEM file.

@@ -1,4 +1,4 @@
-"""Authorization: who asks, and who may ask what."""
+"""Authorizes callers by the scopes of their tokens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from arena.errors import ArenaError, DeniedError, UnauthenticatedError
+from arena.errors import DeniedError, UnauthenticatedError
 from arena.owners.tokens import Scope
 
 if TYPE_CHECKING:
@@ -23,19 +23,14 @@ _R = TypeVar("_R")
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks.
-
-    Attributes:
-        bearer: the token that came with the question; None for a stranger.
-    """
+    """Who calls: the owner of a token, or a stranger without one."""
 
     bearer: Token | None = None
 
     @property
     def token(self) -> Token:
         """The token of a caller who is no stranger."""
-        if self.bearer is None:
-            raise ArenaError("a call without a token reached what needs one")
+        assert self.bearer is not None
         return self.bearer
 
     @property
@@ -78,8 +73,8 @@ def authorized(
         is_public: whether no token is needed.
 
     Raises:
-        UnauthenticatedError: when the method is called: no token where one is needed.
-        DeniedError: likewise: the token has none of the scopes.
+        UnauthenticatedError: when the method is called without a token that it needs.
+        DeniedError: likewise with a token that has none of the scopes.
     """
 
     def guard(

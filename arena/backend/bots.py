@@ -36,7 +36,6 @@ class BotView:
     """A bot as a caller may see it.
 
     Attributes:
-        bot: the bot.
         is_private: whether the caller sees what only its owner and operators see.
         is_rejected: whether it is pending and all of its versions have been rejected.
         versions: the latest, the newest first; () for strangers, and in lists.
@@ -116,11 +115,7 @@ class Bots(Service):
 
     @authorized(Scope.AUTHOR)
     async def activate_version(self, caller: Caller, version_id: str) -> Bot:
-        """Make an accepted version of the caller's the one that plays.
-
-        Raises:
-            PreconditionError: it is not accepted, or an operator suspended its bot.
-        """
+        """Make an accepted version of the caller's the one that plays."""
         await self._backend.own_bot(caller, bot_of(version_id))
         bot = await self._registry.activate(version_id)
         await self._place_bot(bot)
@@ -192,9 +187,6 @@ class Bots(Service):
         Returns:
             The version, and whether it waits; otherwise its files are not kept any more, and it is
             tried once they are submitted again.
-
-        Raises:
-            PreconditionError: it is not rejected.
         """
         waits = await self._backend.submissions.recheck(version_id)
         return await self.get_version(caller, version_id), waits

@@ -14,7 +14,6 @@ from arena.backend.access import Service, authorized
 from arena.backend.matches import find, look
 from arena.bots.registry import BotState, VersionState
 from arena.errors import (
-    ArenaError,
     DeniedError,
     InputError,
     LimitError,
@@ -47,7 +46,6 @@ class Challenge:
     """A match that is asked for.
 
     Attributes:
-        ruleset: any spelling.
         entrants: bots, or versions by their ids; one of them the caller's.
         boards: how many; 0 for as many as a ladder match has.
         request_id: chosen by the caller; the same request with the same id is the same match.
@@ -70,7 +68,6 @@ class Challenges(Service):
             The match, and whether it is asked for the first time.
 
         Raises:
-            InputError, NotFoundError, DeniedError, PreconditionError: it cannot be played.
             LimitError: the caller has too many challenges, or too many matches wait.
         """
         ruleset = await self._backend.ruleset(challenge.ruleset)
@@ -94,20 +91,12 @@ class Challenges(Service):
                 reason="QUEUE_FULL",
             )
         found = await look(self._backend, ruleset, match_id)
-        if found is None:
-            raise ArenaError(f"{match_id} was queued and cannot be found")
+        assert found is not None
         return found, answer is Enqueued.QUEUED
 
     @authorized(Scope.AUTHOR, Scope.OPERATOR)
     async def cancel_match(self, caller: Caller, match_id: str) -> bool:
-        """Cancel a match that the caller asked for, or as an operator any.
-
-        Returns:
-            Whether it had not been cancelled before.
-
-        Raises:
-            DeniedError: somebody else asked for it.
-        """
+        """Cancel a match that the caller asked for, or as an operator any; False if it was."""
         found = await find(self._backend, match_id)
         if found.spec is None:
             raise PreconditionError(f"the match {match_id} has ended", reason="ENDED")
@@ -183,13 +172,10 @@ class Challenges(Service):
             raise PreconditionError(
                 f"no version of {bot.name} has been accepted yet", reason="NOT_ACCEPTED"
             )
-        return await self._accepted(text)
-
-    async def _accepted(self, version_id: str) -> str:
-        version = await self._backend.registry.version(version_id)
+        version = await self._backend.registry.version(text)
         if version.state is not VersionState.ACCEPTED:
             raise PreconditionError(
-                f"the version {version_id} is {version.state}; only accepted ones play",
+                f"the version {text} is {version.state}; only accepted ones play",
                 reason="NOT_ACCEPTED",
             )
         return version.id
@@ -201,12 +187,7 @@ def _match_id(caller: Caller, ruleset: str, challenge: Challenge) -> str:
         raise InputError(
             f"request_id must be chosen by the caller, {_REQUEST_ID.pattern}", reason="REQUEST_ID"
         )
-    facts = [
-        caller.owner,
-        challenge.request_id,
-        ruleset,
-        list(challenge.entrants),
-        challenge.boards,
-    ]
+    request, entrants = challenge.request_id, list(challenge.entrants)
+    facts = [caller.owner, request, ruleset, entrants, challenge.boards]
     digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
     return f"{FLOW}-{digest[:20]}"

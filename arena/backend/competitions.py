@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from arena.backend.access import Caller
     from arena.backend.backend import Backend
     from arena.backend.pages import PageRequest
+    from arena.competitions.entry import Verb
     from arena.competitions.records import CompetitionRecord, Round
     from arena.competitions.report import Meeting, StandingsReport
     from arena.competitions.results import CompetitionResult
@@ -51,13 +52,10 @@ class RulesRequest:
 
     Attributes:
         ruleset: any spelling of a ladder's.
-        format: how the competition finds its matches.
         boards, cycles, rounds, challengers, groups, advance: see `Options`.
         time_control: ``BANK+INCREMENT`` in seconds.
-        rated: whether its matches change the ladder's ratings.
         weight: its share beside the ladder, which has 1.
         capacity: the most entrants; 0 for no bound.
-        seeding: the order of the seeds.
     """
 
     ruleset: str
@@ -75,13 +73,7 @@ class RulesRequest:
     seeding: Seeding = Seeding.RATING
 
     def settled(self, ruleset: str, ladder: LadderSettings, *, lot: str) -> CompetitionRules:
-        """Return the rules that are played by.
-
-        Args:
-            ruleset: canonical text.
-            ladder: its settings.
-            lot: seed text of the last tie-break.
-        """
+        """Return the rules that are played by, with the ladder's settings for what is left open."""
         return CompetitionRules(
             ruleset=ruleset,
             format=self.format,
@@ -108,10 +100,8 @@ class CompetitionView:
     """A competition; in lists without reports, rounds and dead matches.
 
     Attributes:
-        record: the competition.
         entries: who has entered, before the start.
         reports: the standings by division, after it.
-        rounds: those that have begun, the first first.
         dead: its matches that were given up; () for all but operators.
     """
 
@@ -136,8 +126,6 @@ class Competitions(Service):
 
     def __init__(self, backend: Backend) -> None:
         super().__init__(backend)
-        self._competitions = backend.competitions
-        self._leagues = backend.leagues
         self._known: dict[str, _Known] = {}
 
     # Reading.
@@ -147,8 +135,8 @@ class Competitions(Service):
         """Return tournaments and seasons by id."""
         size, of = pages.page_size(page.size), ("competitions",)
         start = pages.place(page.token, str, of=of) or ""
-        ids = [each for each in await self._competitions.ids() if each >= start]
-        found = [await self._competitions.find(each) for each in ids[:size]]
+        ids = [each for each in await self._backend.competitions.ids() if each >= start]
+        found = [await self._backend.competitions.find(each) for each in ids[:size]]
         return Page(
             [await view(self._backend, each) for each in found if each is not None],
             pages.page_token(ids[size], of=of) if len(ids) > size else "",
@@ -159,7 +147,7 @@ class Competitions(Service):
         """Return a competition with its standings."""
         record = await get(self._backend, competition)
         found, _ = await self._reports(record)
-        rounds = await self._competitions.rounds(record.id)
+        rounds = await self._backend.competitions.rounds(record.id)
         dead: list[DeadMatch] = []
         if caller.has(Scope.OPERATOR):
             dead = await self._backend.queues.queue(record.rules.ruleset).dead()
@@ -200,11 +188,11 @@ class Competitions(Service):
         if not record.divisions:
             return [], {}
         # Anybody may ask, and what many results say takes time: once for each new result.
-        played = await self._competitions.played(record.id)
+        played = await self._backend.competitions.played(record.id)
         mark = (record.state.value, played, len(record.spent))
         known = self._known.get(record.id)
         if known is None or known[0] != mark:
-            results = await self._competitions.results(record.id)
+            results = await self._backend.competitions.results(record.id)
             found = await asyncio.to_thread(reports, record, results)
             known = mark, found, results
             self._known.pop(record.id, None)
@@ -219,39 +207,30 @@ class Competitions(Service):
     async def enter(self, caller: Caller, competition: str, entry: str) -> bool:
         """Enter a bot into a tournament before its start, or a league from its next season on.
 
-        Args:
-            caller: enters own bots, as an operator any.
-            competition: a tournament or a league.
-            entry: a bot, or of a tournament one version.
-
-        Returns:
-            Whether it had not entered before.
+        An owner enters own bots, an operator any, and into a tournament also a single version.
+        Returns False when it had entered before.
         """
         as_operator = await self._require_own(caller, entry)
         if _is_league(competition):
-            league = await self._leagues.get(competition)
+            league = await self._backend.leagues.get(competition)
             await competition_entry.check_entry(self._backend, entry, league.rules.matches)
-            return await self._leagues.enter(league.id, entry)
+            return await self._backend.leagues.enter(league.id, entry)
         record = await get(self._backend, competition)
         await competition_entry.check_entry(self._backend, entry, record.rules)
-        return await self._competitions.enter(record.id, entry, as_operator=as_operator)
+        return await self._backend.competitions.enter(record.id, entry, as_operator=as_operator)
 
     @authorized(Scope.AUTHOR, Scope.OPERATOR)
     async def leave(self, caller: Caller, competition: str, entry: str) -> None:
         """Take a bot out; see `enter`."""
         await self._require_own(caller, entry)
         if _is_league(competition):
-            await self._leagues.leave(competition, entry)
+            await self._backend.leagues.leave(competition, entry)
         else:
             record = await get(self._backend, competition)
-            await self._competitions.leave(record.id, entry)
+            await self._backend.competitions.leave(record.id, entry)
 
     async def _require_own(self, caller: Caller, entry: str) -> bool:
-        """Return whether an operator calls.
-
-        Raises:
-            DeniedError: nobody else may enter another owner's bot, or take it out.
-        """
+        """Refuse another owner's bot to all but operators; return whether an operator calls."""
         if caller.has(Scope.OPERATOR):
             return True
         bot = await self._backend.own_bot(caller, bot_of(entry))
@@ -262,27 +241,14 @@ class Competitions(Service):
     # Going on and stopping.
 
     @authorized(Scope.OPERATOR)
-    async def pause(self, _caller: Caller, competition: str) -> CompetitionState:
-        """Begin no more matches or seasons; return the new state."""
-        return await self._change(competition, "pause")
-
-    @authorized(Scope.OPERATOR)
-    async def resume(self, _caller: Caller, competition: str) -> CompetitionState:
-        """Let go on what is paused; see `pause`."""
-        return await self._change(competition, "resume")
-
-    @authorized(Scope.OPERATOR)
-    async def cancel(self, _caller: Caller, competition: str) -> CompetitionState:
-        """End a competition without a winner; see `pause`."""
-        return await self._change(competition, "cancel")
-
-    async def _change(self, competition: str, verb: str) -> CompetitionState:
+    async def change(self, _caller: Caller, competition: str, verb: Verb) -> CompetitionState:
+        """Pause, resume or cancel a tournament, a season or a league; return the new state."""
         if _is_league(competition):
             league = await competition_entry.change_league(self._backend, competition, verb)
             return league.state
         record = await get(self._backend, competition)
-        await getattr(self._competitions, verb)(record.id)
-        return (await self._competitions.get(record.id)).state
+        await getattr(self._backend.competitions, verb)(record.id)
+        return (await self._backend.competitions.get(record.id)).state
 
 
 async def get(backend: Backend, competition: str) -> CompetitionRecord:
@@ -297,13 +263,7 @@ async def view(backend: Backend, record: CompetitionRecord) -> CompetitionView:
 
 
 async def settled_rules(backend: Backend, rules: RulesRequest, *, lot: str) -> CompetitionRules:
-    """Return the rules that a new competition is played by.
-
-    Args:
-        backend: whose ladder says what is left open.
-        rules: what is asked for.
-        lot: seed text of the last tie-break.
-    """
+    """Return the rules that a new competition is played by; ``lot`` seeds the last tie-break."""
     ruleset = await backend.ruleset(rules.ruleset)
     return rules.settled(ruleset, backend.settings.ladder(ruleset), lot=lot)
 

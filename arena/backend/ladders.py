@@ -23,8 +23,6 @@ class LadderSummary:
     """A ladder.
 
     Attributes:
-        ruleset: canonical text.
-        bot_count: how many are on it.
         match_count: that have ended and that it remembers.
     """
 
@@ -38,7 +36,6 @@ class LadderLine:
     """A bot's line of a ladder.
 
     Attributes:
-        standing: its rating and place.
         bot: the bot, if the registry still knows it.
         rated_matches: of its active version.
         strength: of the batch column, if it has been measured.

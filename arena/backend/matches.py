@@ -52,14 +52,7 @@ _STATES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """A match that some ladder knows; it has a spec before it has ended, a result then.
-
-    Attributes:
-        ruleset: the ladder.
-        phase: where it stands.
-        spec: what is to be played; None when it has ended.
-        result: what came of it; None before it has ended.
-    """
+    """A match that some ladder knows; it has a spec before it has ended, a result then."""
 
     ruleset: str
     phase: MatchPhase
@@ -77,9 +70,6 @@ class ProcessName:
     """One process of a bot in a match.
 
     Attributes:
-        entrant: which one, from 0.
-        version: that played.
-        table: from 0.
         hand: which of its team's seats it played, from 0; 0 without teams.
     """
 
@@ -131,7 +121,7 @@ async def find_ended(
         backend: the arena.
         match_id: the match.
         lock: held while the archive is searched, as old results have no index.
-        ruleset: its ladder, whose archive is searched when the ladder has forgotten the match.
+        ruleset: the ladder whose archive is searched when no ladder knows the match any more.
     """
     try:
         found = await find(backend, match_id)
@@ -198,12 +188,7 @@ class Matches(Service):
 
         A replay is archived just before its result is committed: until then nobody gets it.
 
-        Args:
-            match_id: the match.
-            ruleset: as for `find_ended`.
-
         Raises:
-            NotFoundError: no such match, or its replay is gone.
             PreconditionError: it has not ended, or the round of its competition has not.
         """
         found, result = await find_ended(self._backend, match_id, lock=self._lock, ruleset=ruleset)
@@ -219,8 +204,7 @@ class Matches(Service):
         """Yield what each process of the caller's own bots printed.
 
         Raises:
-            PreconditionError: it has not ended, or the round of its competition has not.
-            DeniedError: none of the caller's bots played in it.
+            PreconditionError: as `get_replay`.
         """
         ruleset, result = await find_ended(self._backend, match_id)
         bots = await self._backend.registry.bots_named(dict.fromkeys(result.bots))
@@ -236,13 +220,10 @@ class Matches(Service):
             )
         await self._backend.require_unsealed(match_id)
         for process in _processes(ruleset, result, own):
+            place = ruleset, match_id, process.log
             try:
                 data = await asyncio.to_thread(
-                    self._backend.archive.get_log,
-                    ruleset,
-                    result.match_id,
-                    process.log,
-                    digest=result.digest,
+                    self._backend.archive.get_log, *place, digest=result.digest
                 )
             except NotFoundError:
                 continue  # it printed nothing, or the log was removed to make room

@@ -36,7 +36,6 @@ class AnnulledMatch:
     """What came of an annulment.
 
     Attributes:
-        match: as it is now.
         is_new: whether it had not been annulled before.
         played_again_as: the id under which its competition plays it again; "" when none does.
     """
@@ -51,8 +50,6 @@ class QueueView:
     """The matches of a ladder that have not ended.
 
     Attributes:
-        ruleset: canonical text.
-        counts: how many stand where.
         oldest: how long the match that is next has waited.
         flows: those with matches, by name, as far as they are told.
         dead: the longest dead first, as far as they are told.
@@ -80,7 +77,6 @@ class QueueReport:
     """What waits, and how full the archive is.
 
     Attributes:
-        queues: by ruleset.
         stored: in the archive, by kind.
         cache: the bots that are unpacked on this machine, each counted as one file.
         owner_limit_bytes: the most that one owner's versions may take; 0 for no bound.
@@ -104,11 +100,6 @@ class Operations(Service):
         self, _caller: Caller, match_id: str, *, reason: str, ruleset: str = ""
     ) -> AnnulledMatch:
         """Take a match out of the ratings; its competition, if it is under way, plays it again.
-
-        Args:
-            match_id: a match that has ended.
-            reason: shown with the match.
-            ruleset: its ladder, needed only when that has forgotten the match.
 
         Raises:
             PreconditionError: it has not ended, or its competition went on from its result.

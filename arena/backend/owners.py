@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from arena.backend.access import Caller
-    from arena.backend.backend import Backend
     from arena.backend.pages import Page, PageRequest
     from arena.owners.tokens import CreatedToken, Token
 
@@ -32,11 +31,6 @@ class Identity:
 
 class Owners(Service):
     """Manages owners, tokens and webhooks."""
-
-    def __init__(self, backend: Backend) -> None:
-        super().__init__(backend)
-        self._accounts = backend.accounts
-        self._backend = backend
 
     @authorized()
     async def get_identity(self, caller: Caller) -> Identity:
@@ -78,10 +72,6 @@ class Owners(Service):
             scopes: what it may do.
             name: what it is for.
             lifetime: None for as long as the caller may give.
-
-        Raises:
-            DeniedError: the caller may not give that much.
-            InputError: no scopes, or no possible name or lifetime.
         """
         owner = _owner(caller, owner)
         beyond = scopes - caller.token.scopes
@@ -91,27 +81,23 @@ class Owners(Service):
                 reason="SCOPE_MISSING",
                 facts={"scope": min(beyond).value},
             )
-        return await self._accounts.create(
+        return await self._backend.accounts.create(
             owner, scopes=scopes, name=name, lifetime=_lifetime(caller, lifetime)
         )
 
     @authorized()
     async def list_tokens(self, caller: Caller, *, owner: str = "") -> list[Token]:
         """Return the tokens of the caller, or for an admin anybody's, the oldest first."""
-        return await self._accounts.tokens(_owner(caller, owner))
+        return await self._backend.accounts.tokens(_owner(caller, owner))
 
     @authorized()
     async def revoke_token(self, caller: Caller, token_id: str) -> Token:
-        """Revoke a token of the caller's, or as an admin anybody's; return it.
-
-        Raises:
-            NotFoundError: there is none that the caller may revoke.
-        """
-        token = await self._accounts.token(token_id)
+        """Revoke a token of the caller's, or as an admin anybody's; return it."""
+        token = await self._backend.accounts.token(token_id)
         if token.owner != caller.owner and not caller.has(Scope.ADMIN):
             # That the id exists is nothing a stranger should learn.
             raise NotFoundError(f"there is no token {token_id}; `arena token list` names yours")
-        return await self._accounts.revoke(token.id)
+        return await self._backend.accounts.revoke(token.id)
 
     @authorized(Scope.AUTHOR)
     async def set_webhook(self, caller: Caller, url: str) -> str:

@@ -23,7 +23,6 @@ class Page(Generic[_T]):
     """A part of a list.
 
     Attributes:
-        entries: in the list's order.
         next_token: asks for the next page; "" when there is none.
     """
 

@@ -77,7 +77,7 @@ class Tournaments(Service):
         """Create a tournament and enter bots, and start it if that is asked for, all in one step.
 
         Args:
-            name: what it is called.
+            name: without its kind: ``cup``.
             rules: what is played.
             entries: bots and versions.
             everybody: whether every active bot of the ladder enters, behind the entries.

@@ -80,8 +80,6 @@ class Uploads(Service):
 
         Raises:
             InputError: it is not what its header says, or holds no bot that can be played.
-            LimitError: the caller has uploaded too much.
-            PreconditionError: the bot is another owner's, or suspended.
             TimeoutError: the next piece did not come.
         """
         owner = caller.owner
@@ -105,8 +103,7 @@ class Uploads(Service):
     ) -> tuple[AddedVersion, int]:
         """Add an uploaded archive as the active version of its bot, trusted, on its ladders.
 
-        Returns:
-            What was added, and how many of its matches were cancelled on other ladders.
+        Returns also how many of its matches were cancelled on other ladders.
         """
 
         async def store(file: BinaryIO, header: Header) -> tuple[AddedVersion, int]:
@@ -172,12 +169,7 @@ class Uploads(Service):
 
 
 async def _receive(pieces: AsyncIterator[Piece], file: BinaryIO) -> Header:
-    """Write an archive to a file; return its header.
-
-    Raises:
-        InputError: it is not what its header says, or too large.
-        TimeoutError: nothing came for too long.
-    """
+    """Write an archive to a file and check it against its header; return the header."""
     header = await _header(pieces)
     sha256, size = hashlib.sha256(), 0
     while (chunk := await _next(pieces)) is not None:

@@ -104,11 +104,7 @@ class Watching(Service):
     ) -> AsyncIterator[Match]:
         """Yield the results of a ladder as they are committed.
 
-        Args:
-            caller: anybody.
-            ruleset: the ladder.
-            bot: only its results; "" for all.
-            after: only results behind this sequence; None for those that come from now on.
+        Those of one bot if it is named; those behind a sequence, or else those from now on.
         """
         with self._streams.one(caller.owner):
             ruleset = await self._backend.ruleset(ruleset)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from arena.bots.registry import BotState, VersionState
 from arena.competitions.leagues import LeagueStore, checked_bot
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from arena.context import Arena
 
 _TRIES = 20
+Verb = Literal["pause", "resume", "cancel"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +225,8 @@ def _require_new(record: str, *, is_new: bool) -> None:
         )
 
 
-async def change_league(arena: Arena, league: str, verb: str) -> LeagueRecord:
-    """Pause, resume or cancel, as the verb says, a league and the season that it is in."""
+async def change_league(arena: Arena, league: str, verb: Verb) -> LeagueRecord:
+    """Pause, resume or cancel a league and the season that it is in."""
     leagues, competitions = LeagueStore(arena.redis), CompetitionStore(arena.redis)
     await getattr(leagues, verb)(league)
     record = await leagues.get(league)

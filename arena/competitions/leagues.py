@@ -37,7 +37,6 @@ class LeagueRules:
     """What is decided when a league is created.
 
     Attributes:
-        matches: the rules of every season's matches; a round robin.
         division: entrants of a division in the first season; 0 for as few divisions of up to 16
             as there can be.
         moves: how many go up, and how many down, between neighbouring divisions.
@@ -106,15 +105,12 @@ class LeagueRecord:
     """A league as it stands in Redis.
 
     Attributes:
-        id: ``l-NAME``.
         state: running, paused, ended or cancelled.
-        rules: what was decided at its creation.
         seed: 32 bytes that all seasons' seeds follow from; never told.
         season: the number of the last one that has begun; 0 before the first.
         next_time: when the next one is due, UTC; None when nobody has said so, or none will come.
         called: whether an operator has called for it.
         note: in a sentence, why a season that was due did not begin.
-        created_time: UTC.
     """
 
     id: str

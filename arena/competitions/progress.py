@@ -26,9 +26,6 @@ class CompetitionProgress:
         competitions: where competitions are.
         epoch: of the right to schedule.
 
-    Attributes:
-        epoch: as given.
-
     Every method raises `StaleEpochError` when another scheduler has become active.
     """
 

@@ -69,14 +69,10 @@ class CompetitionRules:
     """What is decided when a competition is created.
 
     Attributes:
-        ruleset: canonical text.
-        format: how it finds its matches.
         options: the format's; ``table_size`` is the game's number of entrants.
-        time_control: for example ``5+0.05``.
         rated: whether its matches change the ladder's ratings; those between bots of one owner
             never do.
         weight: its share beside the ladder's other flows, 1..1000000.
-        seeding: the order of the entrants.
         capacity: the most entrants; 0 for no bound.
     """
 
@@ -149,9 +145,6 @@ class CompetitionRecord:
     """A competition as it stands in Redis.
 
     Attributes:
-        id: ``t-NAME`` or ``l-NAME.s3``.
-        state: how far it has come.
-        rules: what was decided at its creation.
         seed: 32 bytes that all rounds' seeds follow from; never told.
         divisions: version ids by division in order of seeding, fixed at the start; a tournament has
             one division.
@@ -235,10 +228,8 @@ class Round:
     """A round that has begun, as it is published.
 
     Attributes:
-        key: see `round_key`.
         commitment: SHA-256 of its seed, hex.
         seed: hex; empty until the last match of the round has ended.
-        created_time: UTC.
     """
 
     key: str

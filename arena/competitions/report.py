@@ -78,8 +78,6 @@ class StandingsReport:
     """The standings of a tournament, or of one division of a league's season.
 
     Attributes:
-        competition: its id.
-        rows: best first.
         meetings: by pair of entrants, both ways round.
         matches: all that are known by now, by round and table.
         played: how many of them have a result.

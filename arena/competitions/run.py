@@ -68,7 +68,6 @@ class CompetitionRun:
         rounds: those that have begun.
 
     Attributes:
-        record: as it was last seen.
         cursor: the ladder's log is folded in up to this sequence.
         scheduled: matches that are known to be in the queue.
     """

@@ -27,6 +27,7 @@ from arena.formats.model import (
     PlannedMatch,
     PlayedMatch,
     Results,
+    planned_round,
     result_of,
 )
 from arena.formats.round_robin import Table
@@ -66,7 +67,7 @@ def plan(competition: Competition, results: Results) -> Plan:
         if not is_complete and number > len(competition.paired):
             break
         tables = _tables(competition, number, tuple(history))
-        planned = _planned(competition, number, tables)
+        planned = planned_round(competition, number, tables)
         matches.extend(planned)
         played = tuple(filter(None, (result_of(match, results) for match in planned)))
         if len(played) == len(planned):
@@ -80,19 +81,6 @@ def plan(competition: Competition, results: Results) -> Plan:
         finished=is_complete,
         byes={entrant: byes[e] * worth for e, entrant in enumerate(competition.entrants)},
     )
-
-
-def _planned(competition: Competition, number: int, tables: Sequence[Table]) -> list[PlannedMatch]:
-    return [
-        PlannedMatch(
-            id=f"{competition.id}.r{number}.t{table}",
-            round=number,
-            table=table,
-            entrants=tuple(competition.entrants[e] for e in seated),
-            boards=competition.options.boards,
-        )
-        for table, seated in enumerate(tables, start=1)
-    ]
 
 
 def _tables(
