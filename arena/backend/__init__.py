@@ -1,4 +1,4 @@
-"""What can be asked of the arena: one method for each call, and who may ask it.
+"""The arena's use cases: one method for each call, and the authorization of its caller.
 
 A call takes the caller and plain values, and returns values. It raises `InputError` for values that
 make no sense, `NotFoundError` for what does not exist, `DeniedError` for what is another owner's,

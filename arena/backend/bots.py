@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arena.bots.steps import VersionStep
 
 VERSIONS: Final = 50
-"""The latest versions that are told with a bot."""
+"""The latest versions that are sent with a bot."""
 
 _SETTLED: Final = {VersionState.ACCEPTED, VersionState.REJECTED, VersionState.SUSPENDED}
 
@@ -123,7 +123,7 @@ class Bots(Service):
 
     @authorized(Scope.AUTHOR)
     async def retire_bot(self, caller: Caller, name: str) -> tuple[Bot, int]:
-        """Take a bot of the caller's off every ladder; return how many matches were cancelled."""
+        """Retire a bot of the caller's; return how many of its matches were cancelled."""
         before = await self._backend.own_bot(caller, name)
         if before.state is BotState.SUSPENDED:
             raise PreconditionError(
@@ -134,14 +134,14 @@ class Bots(Service):
 
     @authorized(Scope.OPERATOR)
     async def suspend_bot(self, _caller: Caller, name: str, *, reason: str) -> tuple[Bot, int]:
-        """Give a bot no more matches; return how many were cancelled."""
+        """Suspend a bot; return how many of its matches were cancelled."""
         reason = checked_reason(reason)
         bot = await self._registry.set_state(name, BotState.SUSPENDED, reason=reason)
         return bot, await self._place_bot(bot)
 
     @authorized(Scope.OPERATOR)
     async def resume_bot(self, _caller: Caller, name: str) -> Bot:
-        """Let a suspended bot play again."""
+        """End the suspension of a bot."""
         before = await self._registry.bot(name)
         if before.state is not BotState.SUSPENDED:
             raise PreconditionError(
@@ -152,7 +152,7 @@ class Bots(Service):
         return bot
 
     async def _place_bot(self, bot: Bot) -> int:
-        """Bring a bot's places up to date; return how many of its matches were cancelled."""
+        """Update a bot's places on ladders; return how many of its matches were cancelled."""
         return await update_ladders(self._registry, self._backend.queues, bot.name)
 
     @authorized()
@@ -170,9 +170,9 @@ class Bots(Service):
     @authorized()
     async def watch_version(self, caller: Caller, version_id: str) -> AsyncIterator[VersionView]:
         """Yield a version each time that it changes, until it is accepted or rejected."""
-        with self._streams.one(caller.owner):
+        with self._streams.opened(caller.owner):
             told = None
-            async for _ in self._streams.looks():
+            async for _ in self._streams.polls():
                 view = await self.get_version(caller, version_id)
                 if view != told:
                     told = view
@@ -182,7 +182,7 @@ class Bots(Service):
 
     @authorized(Scope.OPERATOR)
     async def recheck_version(self, caller: Caller, version_id: str) -> tuple[VersionView, bool]:
-        """Let a rejected version be tried again.
+        """Queue a rejected version for another trial.
 
         Returns:
             The version, and whether it waits; otherwise its files are not kept any more, and it is

@@ -1,4 +1,4 @@
-"""Challenges: matches that authors ask for, and the cancelling of matches."""
+"""Queues challenges, which are matches that authors ask for, and cancels matches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 FLOW: Final = "challenge"
 BOARDS: Final = 64
-"""The most boards of a challenge."""
+"""The maximum of boards of a challenge."""
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 _BY: Final = "requested_by"
@@ -96,7 +96,7 @@ class Challenges(Service):
 
     @authorized(Scope.AUTHOR, Scope.OPERATOR)
     async def cancel_match(self, caller: Caller, match_id: str) -> bool:
-        """Cancel a match that the caller asked for, or as an operator any; False if it was."""
+        """Cancel a match that the caller asked for, or an operator any; False if it was already."""
         found = await find(self._backend, match_id)
         if found.spec is None:
             raise PreconditionError(f"the match {match_id} has ended", reason="ENDED")
@@ -182,7 +182,7 @@ class Challenges(Service):
 
 
 def _match_id(caller: Caller, ruleset: str, challenge: Challenge) -> str:
-    """Return the id that this request has every time it is made."""
+    """Return the deterministic id of a request, which makes repeating it harmless."""
     if not _REQUEST_ID.fullmatch(challenge.request_id):
         raise InputError(
             f"request_id must be chosen by the caller, {_REQUEST_ID.pattern}", reason="REQUEST_ID"

@@ -1,4 +1,4 @@
-"""Competitions: reading tournaments and seasons, entering, leaving and stopping them."""
+"""Reads tournaments and seasons, enters and withdraws bots, pauses and cancels."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _KNOWN: Final = 16
 """Competitions whose standings are kept in memory."""
 
 _DEAD: Final = 200
-"""Dead matches that are told with a competition."""
+"""Dead matches that are sent with a competition."""
 
 _ID: Final = re.compile(r"t-[a-z0-9_-]+|l-[a-z0-9_-]+(\.s[1-9][0-9]*)?")
 
@@ -189,7 +189,7 @@ class Competitions(Service):
             return [], {}
         # Anybody may ask, and what many results say takes time: once for each new result.
         played = await self._backend.competitions.played(record.id)
-        mark = (record.state.value, played, len(record.spent))
+        mark = (record.state.value, played, len(record.retired_ids))
         known = self._known.get(record.id)
         if known is None or known[0] != mark:
             results = await self._backend.competitions.results(record.id)
@@ -221,7 +221,7 @@ class Competitions(Service):
 
     @authorized(Scope.AUTHOR, Scope.OPERATOR)
     async def leave(self, caller: Caller, competition: str, entry: str) -> None:
-        """Take a bot out; see `enter`."""
+        """Withdraw a bot; see `enter`."""
         await self._require_own(caller, entry)
         if _is_league(competition):
             await self._backend.leagues.leave(competition, entry)

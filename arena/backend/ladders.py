@@ -1,4 +1,4 @@
-"""Ladders: which there are, and who stands where."""
+"""Lists ladders and their standings."""
 
 from __future__ import annotations
 

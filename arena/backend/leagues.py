@@ -1,4 +1,4 @@
-"""Leagues: creating and reading them, calling their seasons."""
+"""Creates and reads leagues, and calls for their seasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matches: where they stand, their results, replays and logs."""
+"""Reads matches: their states, results, replays and logs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SCANNED: Final = 2000
 
 
 class MatchState(StrEnum):
-    """Where a match stands."""
+    """The state of a match, as callers see it."""
 
     WAITING = "waiting"
     PLAYING = "playing"
@@ -61,7 +61,7 @@ class Match:
 
     @property
     def state(self) -> MatchState:
-        """Where it stands, as callers see it."""
+        """Its state, as callers see it."""
         return _STATES[self.phase]
 
 

@@ -1,4 +1,4 @@
-"""What operators see and do: annulments, dead matches, queues, the processes that are alive."""
+"""Annuls matches, retries or purges dead ones, and reports queues, disk usage and processes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REASON: Final = 200
 """Characters of an operator's sentence."""
 
 _SHOWN: Final = 200
-"""Flows, and dead matches, that are told of all queues together; a message has an end."""
+"""Flows, and dead matches, that are sent of all queues together; messages are bounded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +51,8 @@ class QueueView:
 
     Attributes:
         oldest: how long the match that is next has waited.
-        flows: those with matches, by name, as far as they are told.
-        dead: the longest dead first, as far as they are told.
+        flows: those with matches, by name, as far as they are sent.
+        dead: the longest dead first, as far as they are sent.
     """
 
     ruleset: str
@@ -89,7 +89,7 @@ class QueueReport:
 
 
 class Operations(Service):
-    """What operators see and do."""
+    """Manages matches and queues for operators."""
 
     def __init__(self, backend: Backend) -> None:
         super().__init__(backend)
@@ -99,7 +99,7 @@ class Operations(Service):
     async def annul_match(
         self, _caller: Caller, match_id: str, *, reason: str, ruleset: str = ""
     ) -> AnnulledMatch:
-        """Take a match out of the ratings; its competition, if it is under way, plays it again.
+        """Annul a match; its competition, if it is under way, plays it again.
 
         Raises:
             PreconditionError: it has not ended, or its competition went on from its result.
@@ -129,7 +129,7 @@ class Operations(Service):
 
     @authorized(Scope.OPERATOR)
     async def purge_match(self, _caller: Caller, match_id: str) -> None:
-        """Forget a dead match."""
+        """Purge a dead match."""
         await (await self._queue_of_dead(match_id)).purge(match_id)
 
     async def _queue_of_dead(self, match_id: str) -> MatchQueue:
@@ -147,7 +147,7 @@ class Operations(Service):
 
     @authorized(Scope.OPERATOR)
     async def purge_matches(self, _caller: Caller, *, ruleset: str = "") -> int:
-        """Forget all dead matches, of a ladder if named; return how many."""
+        """Purge all dead matches, of a ladder if named; return how many."""
         return await self._for_all_dead(ruleset, lambda queue, match: queue.purge(match))
 
     async def _for_all_dead(

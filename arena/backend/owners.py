@@ -101,7 +101,7 @@ class Owners(Service):
 
     @authorized(Scope.AUTHOR)
     async def set_webhook(self, caller: Caller, url: str) -> str:
-        """Set the caller's webhook, or end it by ""; return the key that signs its events."""
+        """Set the caller's webhook, or delete it by ""; return the key that signs its events."""
         if not url:
             await self._backend.webhooks.remove(caller.owner)
             return ""

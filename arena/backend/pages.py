@@ -1,4 +1,4 @@
-"""Long lists in pages: a page token says where the next one begins.
+"""Paginates long lists: a page token says where the next page begins.
 
 A token belongs to its list and its filters: another list's is refused.
 """

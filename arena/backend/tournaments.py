@@ -1,4 +1,4 @@
-"""Tournaments: planning, creating, opening and starting them."""
+"""Forecasts, creates, opens and starts tournaments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from arena.competitions.forecast import Forecast, Measurements
 
 MOST_ENTRANTS: Final = 1024
-"""Of a tournament that is forecast: the playing through takes time."""
+"""Entrants of a tournament that is forecast: simulating it takes time."""
 
 _LATEST: Final = 500
 """Results of the ladder that a forecast is based on."""
@@ -37,7 +37,7 @@ class Tournaments(Service):
     async def plan(
         self, _caller: Caller, rules: RulesRequest, *, entrants: int, slots: int | None = None
     ) -> tuple[Forecast, Measurements]:
-        """Return what a tournament would take, and what that is based on.
+        """Forecast a tournament; return the forecast and the measurements that it is based on.
 
         Args:
             rules: what would be played.
@@ -105,7 +105,7 @@ class Tournaments(Service):
 
     @authorized(Scope.OPERATOR)
     async def open(self, _caller: Caller, competition: str) -> CompetitionView:
-        """Let owners enter their own bots."""
+        """Open a tournament, so that owners may enter their own bots."""
         record = await shared.get(self._backend, competition)
         await self._backend.competitions.open(record.id)
         return await shared.view(self._backend, await self._backend.competitions.get(record.id))
@@ -114,7 +114,7 @@ class Tournaments(Service):
     async def start(
         self, _caller: Caller, competition: str
     ) -> tuple[CompetitionView, Mapping[str, str]]:
-        """Start a tournament: entrants and versions are settled from now on.
+        """Start a tournament: its entrants and their versions are fixed from now on.
 
         Returns:
             The tournament, and by entry why some do not play.

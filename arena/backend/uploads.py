@@ -1,4 +1,4 @@
-"""Uploads of bots.
+"""Receives uploads of bots and stores them.
 
 An archive is received whole into a file that nobody else sees, and judged only then: what was cut
 off leaves nothing behind. From there on it is stored whether its caller waits for it or not.

@@ -1,4 +1,4 @@
-"""Streams: what changes is told as it changes.
+"""Streams matches to callers while they change.
 
 A stream has an end even when nobody closes it, and an owner (a stranger: an address) has only so
 many of them open.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from arena.backend.matches import Match
 
 LIFE: Final = timedelta(hours=1)
-"""A stream that was open for so long ends; its caller opens another one."""
+"""A stream ends after this time; its caller opens another one."""
 
 STREAMS: Final = 16
 """Open streams of one owner."""
@@ -36,8 +36,7 @@ STREAMS: Final = 16
 STRANGERS: Final = 200
 """Open streams of all who call without a token."""
 
-LOOK: Final = 0.25
-"""Seconds between two looks."""
+POLL_SECONDS: Final = 0.25
 
 _PAGE: Final = 200
 _RETRY: Final = timedelta(seconds=5)
@@ -51,8 +50,8 @@ class Streams:
         self.closing = asyncio.Event()
 
     @contextmanager
-    def one(self, who: str) -> Iterator[None]:
-        """Take one for as long as the block runs."""
+    def opened(self, who: str) -> Iterator[None]:
+        """Count a stream as open while the block runs; `LimitError` if there are too many."""
         most = STREAMS if who else STRANGERS
         if self._open[who] >= most:
             raise LimitError(
@@ -68,12 +67,12 @@ class Streams:
             if not self._open[who]:
                 del self._open[who]
 
-    async def looks(self) -> AsyncIterator[None]:
-        """Yield whenever it is time to look again, until the stream's life is over."""
+    async def polls(self) -> AsyncIterator[None]:
+        """Yield whenever it is time to poll, until the stream has to end."""
         end = time.monotonic() + LIFE.total_seconds()
         while time.monotonic() < end and not self.closing.is_set():
             yield
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(POLL_SECONDS)
 
 
 class Watching(Service):
@@ -86,10 +85,10 @@ class Watching(Service):
     @authorized(is_public=True)
     async def watch_match(self, caller: Caller, match_id: str) -> AsyncIterator[Match]:
         """Yield a match whenever its state changes, until it has ended."""
-        with self._streams.one(caller.owner):
+        with self._streams.opened(caller.owner):
             match = await find(self._backend, match_id)
             told = None
-            async for _ in self._streams.looks():
+            async for _ in self._streams.polls():
                 now = await look(self._backend, match.ruleset, match_id)
                 match = now or replace(match, phase=MatchPhase.CANCELLED)
                 if match.state != told:
@@ -106,12 +105,12 @@ class Watching(Service):
 
         Those of one bot if it is named; those behind a sequence, or else those from now on.
         """
-        with self._streams.one(caller.owner):
+        with self._streams.opened(caller.owner):
             ruleset = await self._backend.ruleset(ruleset)
             ladder = self._backend.queues.ladder(ruleset)
             ends = await ladder.ends()
             after = ends.sequence if after is None else max(after, ends.archived)
-            async for _ in self._streams.looks():
+            async for _ in self._streams.polls():
                 while entries := await ladder.entries(after=after, count=_PAGE):
                     after = entries[-1].sequence
                     for entry in entries:

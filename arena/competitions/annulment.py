@@ -1,4 +1,4 @@
-"""Annuls matches of competitions: when that is allowed, and what has to be played again.
+"""Annuls matches of competitions: checks that it is allowed, and finds what is played again.
 
 The log of the ladder has the say: what it holds before the annulment was played on the match's
 basis, what comes after it was not. A match that others of the competition followed from is annulled
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from arena.queue.ladder import Ladder
 
 HOLD: Final = timedelta(seconds=60)
-"""How long a competition waits at its end for an annulment that was begun."""
+"""How long a begun annulment keeps its competition from ending."""
 
 _KNOCK_OUTS: Final = {Format.SINGLE_ELIMINATION, Format.DOUBLE_ELIMINATION, Format.GROUPS}
 """Formats in which results decide who meets whom, and a replay may decide otherwise."""
@@ -41,7 +41,7 @@ _NAMED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Consequences:
-    """What changes in a competition when a result is taken out.
+    """What changes in a competition when a match is annulled.
 
     Attributes:
         results: the matches of the plan whose results go: the annulled one, and walkovers that
@@ -65,7 +65,7 @@ def consequences(
     *,
     begun: int,
 ) -> Consequences:
-    """Return what follows when a result is taken out.
+    """Return what changes when a match is annulled.
 
     Args:
         competition: a tournament or a division.
@@ -139,7 +139,7 @@ async def played_again_as(arena: Arena, match_id: str) -> str:
 async def _require_no_successor(
     competitions: CompetitionStore, ladder: Ladder, competition: str, match_id: str
 ) -> None:
-    """Hold the competition's end, and refuse when it has played on from the match's result."""
+    """Keep the competition from ending, and refuse if matches that follow have been played."""
     await competitions.hold(competition, match_id, duration=HOLD)
     record = await competitions.find(competition)
     if record is None or record.state is CompetitionState.CANCELLED:

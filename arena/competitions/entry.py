@@ -34,7 +34,7 @@ Verb = Literal["pause", "resume", "cancel"]
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """Entrants as they are at a moment.
+    """A snapshot of the entrants and their versions.
 
     Attributes:
         versions: of those who can play, in order of seeding.
@@ -46,7 +46,7 @@ class Frozen:
 
 
 async def check_entry(arena: Arena, entry: str, rules: CompetitionRules) -> VersionId:
-    """Return the version that an entry stands for today.
+    """Check that an entry may play; return its present version.
 
     Args:
         arena: whose bots.
@@ -74,7 +74,7 @@ async def check_entry(arena: Arena, entry: str, rules: CompetitionRules) -> Vers
 
 
 async def freeze(arena: Arena, entries: Iterable[str], rules: CompetitionRules) -> Frozen:
-    """Return the versions that entries stand for, in order of seeding.
+    """Freeze the versions that entries stand for, in order of seeding.
 
     Args:
         arena: whose ladder seeds them, when the rules say so.
@@ -187,7 +187,7 @@ async def create_league(
 async def _checked(
     arena: Arena, record: str, rules: CompetitionRules, entries: Iterable[str]
 ) -> list[str]:
-    """Return who enters, each once, when all may."""
+    """Check the name and all entries; return the entries without repetitions."""
     name = checked_name(name_of(record))
     wanted = list(dict.fromkeys(entries))
     for entry in wanted:
@@ -202,7 +202,7 @@ async def _checked(
 async def _settled(
     arena: Arena, competition: str, rules: CompetitionRules, entries: Iterable[str]
 ) -> Frozen:
-    """Return the entrants as they are now, when the format can be played by them."""
+    """Freeze the entrants, and check that they can play the format."""
     frozen = await freeze(arena, entries, rules)
     try:
         Competition(competition, rules.format, frozen.versions, rules.options)

@@ -34,7 +34,7 @@ _RUNNING: Final = (CompetitionState.RUNNING,)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeagueRules:
-    """What is decided when a league is created.
+    """The rules of a league, fixed at its creation.
 
     Attributes:
         division: entrants of a division in the first season; 0 for as few divisions of up to 16
@@ -125,12 +125,12 @@ class LeagueRecord:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Its id without the kind: ``main``."""
         return name_of(self.id)
 
     @property
     def wanted(self) -> int:
-        """How many bots the next season takes; the first of its own accord a whole division."""
+        """The minimum of bots; of a first season that nobody called for, a whole division."""
         least = self.rules.matches.options.table_size
         if self.rules.schedule == AT_ONCE and not self.season and not self.called:
             return max(least, self.rules.division)
@@ -182,13 +182,13 @@ class LeagueStore(RecordStore[LeagueRecord]):
         return _record(league, meta) if meta else None
 
     async def enter(self, league: str, bot: str) -> bool:
-        """Let a bot play from the next season on; False when it was in before."""
+        """Enter a bot from the next season on; False when it was entered before."""
         checked_bot(bot)
         capacity = (await self.get(league)).rules.matches.capacity
         return await self._enter(league, bot, capacity=capacity, states=UNDER_WAY)
 
     async def leave(self, league: str, bot: str) -> None:
-        """Let a bot play no more seasons; it plays the present one to its end."""
+        """Withdraw a bot after the present season."""
         record = await self.get(league)
         if not await self._redis.hdel(competition_key(league, "entries"), bot):
             raise NotFoundError(f"{bot} is not in {record.name}")
@@ -199,7 +199,7 @@ class LeagueStore(RecordStore[LeagueRecord]):
         await self._move(league, CompetitionState.RUNNING, _RUNNING, fields=fields)
 
     async def cancel(self, league: str) -> None:
-        """Begin no more seasons."""
+        """Cancel a league: no more seasons begin."""
         await self._move(league, CompetitionState.CANCELLED, UNDER_WAY)
 
     async def end(self, league: str, *, epoch: int) -> None:

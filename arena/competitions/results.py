@@ -1,4 +1,4 @@
-"""A result as a competition counts it: what the log says, and what was decided without playing."""
+"""Results as competitions count them: those of the log, and walkovers."""
 
 from __future__ import annotations
 

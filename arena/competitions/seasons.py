@@ -27,7 +27,7 @@ _OVER = {CompetitionState.ENDED, CompetitionState.CANCELLED}
 
 
 class LeagueRunner:
-    """Begins seasons; only the active scheduler does.
+    """Begins seasons, in the active scheduler only.
 
     Args:
         arena: whose leagues.
@@ -43,7 +43,7 @@ class LeagueRunner:
         self.clock = clock
         self._log: Any = structlog.get_logger()
 
-    async def look(self, epoch: int) -> None:
+    async def begin_due(self, epoch: int) -> None:
         """Begin every season that is due.
 
         Raises:
@@ -51,9 +51,9 @@ class LeagueRunner:
         """
         for league in await self._leagues.all():
             if league.state is CompetitionState.RUNNING:
-                await self.look_at(league, epoch)
+                await self.begin_or_end(league, epoch)
 
-    async def look_at(self, league: LeagueRecord, epoch: int) -> None:
+    async def begin_or_end(self, league: LeagueRecord, epoch: int) -> None:
         """Begin a league's next season when it is due, or end the league after its last one.
 
         Args:

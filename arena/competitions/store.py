@@ -1,4 +1,4 @@
-"""Competitions in Redis: every change is one atomic step, and may be repeated.
+"""Stores competitions in Redis: every change is atomic and idempotent.
 
 Its keys carry its tag, ``{c:t-cup}:...``, see `arena.db.keys`; a set names them all.
 """
@@ -135,11 +135,11 @@ class RecordStore(ABC, Generic[_R]):
         return answer == "entered"
 
     async def pause(self, record: str) -> None:
-        """Pause it: no match or season begins until it is resumed."""
+        """Pause a record: no match or season begins until it is resumed."""
         await self._move(record, CompetitionState.PAUSED, UNDER_WAY)
 
     async def resume(self, record: str) -> None:
-        """Resume it after a pause."""
+        """Resume a record after a pause."""
         await self._move(record, CompetitionState.RUNNING, UNDER_WAY)
 
     async def _move(  # noqa: PLR0913 -- a transition, its conditions and its fields
@@ -227,8 +227,8 @@ class CompetitionStore(RecordStore[CompetitionRecord]):
         pipe.hgetall(competition_key(competition, "meta"))
         pipe.hgetall(competition_key(competition, "gone"))
         pipe.hgetall(competition_key(competition, "spent"))
-        meta, gone, spent = map(_texts, await pipe.execute())
-        return record_of(competition, meta, gone, spent) if meta else None
+        meta, gone, retired = map(_texts, await pipe.execute())
+        return record_of(competition, meta, gone, retired) if meta else None
 
     async def results(self, competition: str) -> dict[str, CompetitionResult]:
         """Return all results by match."""
@@ -264,9 +264,9 @@ class CompetitionStore(RecordStore[CompetitionRecord]):
         pipe.hget(competition_key(competition, "results"), planned_id(match_id))
         pipe.hget(competition_key(competition, "spent"), match_id)
         pipe.exists(competition_key(competition, "meta"))
-        text, spent, exists = await pipe.execute()
-        if spent is not None:
-            key = RetiredMatchId.from_text(spent.decode()).round
+        text, retired, exists = await pipe.execute()
+        if retired is not None:
+            key = RetiredMatchId.from_text(retired.decode()).round
         elif text is not None:
             key = CompetitionResult.from_json(match_id, text).round
         else:
@@ -283,7 +283,7 @@ class CompetitionStore(RecordStore[CompetitionRecord]):
         return await self._enter(competition, entry, capacity=record.rules.capacity, states=states)
 
     async def leave(self, competition: str, bot: str, *, reason: str = "withdrawn") -> str:
-        """Take a bot out; after the start its matches that are not played count as lost.
+        """Withdraw a bot; after the start its matches that are not played count as lost.
 
         Args:
             competition: what it leaves.
@@ -305,13 +305,13 @@ class CompetitionStore(RecordStore[CompetitionRecord]):
         return answer
 
     async def open(self, competition: str) -> None:
-        """Let owners enter their bots; a second time changes nothing."""
+        """Open a competition to owners' entries; idempotent."""
         await self._move(competition, CompetitionState.OPEN, _OPEN)
 
     async def start(
         self, competition: str, divisions: Sequence[Sequence[str]], *, cursor: int, revision: int
     ) -> bool:
-        """Begin, with these entrants for good; False when the entries have changed meanwhile.
+        """Start with these entrants, fixed from now on; False when the entries changed meanwhile.
 
         Args:
             competition: a draft, or an open one.
@@ -324,7 +324,7 @@ class CompetitionStore(RecordStore[CompetitionRecord]):
         return await self._move(competition, running, _OPEN, revision=revision, fields=fields)
 
     async def cancel(self, competition: str) -> None:
-        """End it without a winner."""
+        """Cancel a competition: it ends without a winner."""
         states, fields = (*_OPEN, *UNDER_WAY), {"ended": now_text()}
         await self._move(competition, CompetitionState.CANCELLED, states, fields=fields)
 
@@ -340,7 +340,7 @@ class CompetitionStore(RecordStore[CompetitionRecord]):
         await self._redis.hdel(competition_key(competition, "holds"), match_id)
 
     async def settle(self, competition: str) -> None:
-        """Note that nothing of a competition is in any queue."""
+        """Mark a competition as cleaned up: nothing of it is in any queue."""
         await self._redis.hset(competition_key(competition, "meta"), "settled", "1")
 
 

@@ -1,4 +1,4 @@
-"""The values that every format speaks: a competition, its matches, its standings.
+"""The values that all formats share: a competition, its matches, its standings.
 
 A competition never changes, and results accumulate; what to play next follows from the two. Only an
 annulment takes a result away: a Swiss then keeps the rounds that it had paired.
@@ -42,7 +42,7 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a format may be told; what it does not need, it ignores.
+    """The options of a format, which ignores those that it does not need.
 
     Attributes:
         table_size: entrants at a table, 2 or 4.

@@ -1,4 +1,4 @@
-"""What to play next: the one door to all formats."""
+"""Dispatches to the formats: plans, next matches and standings."""
 
 from collections.abc import Callable, Mapping
 from typing import Final

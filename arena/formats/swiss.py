@@ -43,7 +43,7 @@ _Round: TypeAlias = tuple[PlayedMatch, ...]
 
 @dataclass(slots=True)
 class _State:
-    """What the rounds so far leave behind, by seed number from 0."""
+    """Points, byes, meetings and seats after the rounds so far, by seed number from 0."""
 
     points: list[float]
     byes: list[int]
@@ -152,7 +152,7 @@ def _pair(state: _State, *, lot: str) -> list[Table]:
 
 
 class _PairCost:
-    """What speaks against a pair, as one integer: criteria in order, each far above the next.
+    """The cost of a pair as one integer: criteria in order, each far above the next.
 
     A criterion's unit exceeds the sum of all lower ones over all pairs, so that no number of small
     faults outweighs a greater one; the caps keep the whole below 128 bits.

@@ -266,7 +266,7 @@ async def test_a_league_paused_as_its_last_season_ends_does_not_end(hall: Hall) 
     await hall.run("l-main.s1")
     seen = await leagues.get("l-main")
     await leagues.pause("l-main")
-    await hall.runner.leagues.look_at(seen, hall.epoch)
+    await hall.runner.leagues.begin_or_end(seen, hall.epoch)
     assert (await leagues.get("l-main")).state is CompetitionState.PAUSED
     await leagues.resume("l-main")
     await hall.tick()
@@ -282,7 +282,7 @@ async def test_a_season_due_as_its_league_stops_stops_no_scheduler(hall: Hall, v
     await hall.lead()
     seen = await leagues.get("l-main")
     await getattr(leagues, verb)("l-main")
-    await hall.runner.leagues.look_at(seen, hall.epoch)
+    await hall.runner.leagues.begin_or_end(seen, hall.epoch)
     assert (await leagues.get("l-main")).season == 0
     assert await hall.competitions.find("l-main.s1") is None
 
@@ -298,7 +298,7 @@ async def test_a_season_created_as_its_league_is_paused_is_paused_and_goes_on(ha
     await leagues.call_season("l-main")
     seen = await leagues.get("l-main")
     await leagues.pause("l-main")
-    await hall.runner.leagues.look_at(seen, hall.epoch)
+    await hall.runner.leagues.begin_or_end(seen, hall.epoch)
     assert await hall.state("l-main.s1") is CompetitionState.PAUSED
     await leagues.resume("l-main")
     assert (await hall.run("l-main.s1")).state is CompetitionState.ENDED
