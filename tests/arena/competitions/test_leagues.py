@@ -157,6 +157,23 @@ async def test_a_league_that_is_refused_is_not_created(hall: Hall) -> None:
         assert await leagues.find("l-main") is None
 
 
+async def test_a_full_league_and_a_cancelled_one_take_no_entries(hall: Hall) -> None:
+    """Each says why, and a cancelled one is not paused either."""
+    await hall.add_bots(BOTS[:3])
+    founding = rules()
+    matches = replace(founding.matches, capacity=2)
+    await create_league(hall.arena, "l-main", replace(founding, matches=matches), BOTS[:2])
+    leagues = LeagueStore(hall.redis)
+    with pytest.raises(PreconditionError, match="main has all of its 2 entrants") as full:
+        await leagues.enter("l-main", BOTS[2])
+    assert full.value.reason == "FULL"
+    await leagues.cancel("l-main")
+    with pytest.raises(PreconditionError, match="main is cancelled and takes no entries"):
+        await leagues.enter("l-main", BOTS[2])
+    with pytest.raises(PreconditionError, match="main is cancelled, not running or paused"):
+        await leagues.pause("l-main")
+
+
 async def test_a_tournament_that_cannot_start_is_not_created(hall: Hall) -> None:
     """Created and started in one step, or not at all; one that can is under way at once."""
     await hall.add_bots(BOTS[:3])
