@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from arena.api.handlers import may_take
-from arena.api.messages import bot_message, page_request, place_message, version_message
+from arena.api.messages import bot_message, page_request, paged, place_message, version_message
 from arena.backend.bots import VersionView
 from arena.backend.uploads import Header
 from arena.v1 import bots_pb2 as pb
@@ -14,6 +14,7 @@ from arena.v1 import bots_pb2 as pb
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from arena.api.messages import Fields
     from arena.backend.access import Caller
     from arena.backend.bots import Bots, BotView
     from arena.backend.uploads import Piece, Uploads
@@ -32,80 +33,61 @@ class BotCalls:
     @may_take(_UPLOAD)
     async def submit_version(
         self, requests: AsyncIterator[pb.SubmitVersionRequest], caller: Caller
-    ) -> pb.SubmitVersionResponse:
+    ) -> Fields:
         added = await self._uploads.submit_version(caller, _pieces(requests))
-        return pb.SubmitVersionResponse(version=_added_version(added), is_new=added.is_new)
+        return {"version": _added_version(added), "is_new": added.is_new}
 
     @may_take(_UPLOAD)
-    async def add_bot(
-        self, requests: AsyncIterator[pb.AddBotRequest], caller: Caller
-    ) -> pb.AddBotResponse:
+    async def add_bot(self, requests: AsyncIterator[pb.AddBotRequest], caller: Caller) -> Fields:
         added, cancelled = await self._uploads.add_bot(caller, _pieces(requests))
-        return pb.AddBotResponse(
-            bot=bot_message(added.bot),
-            version=_added_version(added),
-            is_new=added.is_new,
-            cancelled_matches=cancelled,
-        )
+        return {
+            "bot": bot_message(added.bot),
+            "version": _added_version(added),
+            "is_new": added.is_new,
+            "cancelled_matches": cancelled,
+        }
 
-    async def get_bot(self, request: pb.GetBotRequest, caller: Caller) -> pb.GetBotResponse:
+    async def get_bot(self, request: pb.GetBotRequest, caller: Caller) -> Fields:
         view = await self._bots.get_bot(caller, request.bot)
         active = view.bot.active_version
-        return pb.GetBotResponse(
-            bot=_view_message(view),
-            versions=[version_message(VersionView(e, e.id == active)) for e in view.versions],
-            places=[place_message(*place) for place in view.places],
-        )
+        return {
+            "bot": _view_message(view),
+            "versions": [version_message(VersionView(e, e.id == active)) for e in view.versions],
+            "places": [place_message(*place) for place in view.places],
+        }
 
-    async def list_bots(self, request: pb.ListBotsRequest, caller: Caller) -> pb.ListBotsResponse:
+    async def list_bots(self, request: pb.ListBotsRequest, caller: Caller) -> Fields:
         page = await self._bots.list_bots(
             caller, page_request(request), owner=request.owner, ruleset=request.ruleset
         )
-        return pb.ListBotsResponse(
-            bots=map(_view_message, page.entries), next_page_token=page.next_token
-        )
+        return paged("bots", page, _view_message)
 
-    async def activate_version(
-        self, request: pb.ActivateVersionRequest, caller: Caller
-    ) -> pb.ActivateVersionResponse:
-        bot = await self._bots.activate_version(caller, request.version)
-        return pb.ActivateVersionResponse(bot=bot_message(bot))
+    async def activate_version(self, request: pb.ActivateVersionRequest, caller: Caller) -> Fields:
+        return {"bot": bot_message(await self._bots.activate_version(caller, request.version))}
 
-    async def retire_bot(
-        self, request: pb.RetireBotRequest, caller: Caller
-    ) -> pb.RetireBotResponse:
+    async def retire_bot(self, request: pb.RetireBotRequest, caller: Caller) -> Fields:
         bot, cancelled = await self._bots.retire_bot(caller, request.bot)
-        return pb.RetireBotResponse(bot=bot_message(bot), cancelled_matches=cancelled)
+        return {"bot": bot_message(bot), "cancelled_matches": cancelled}
 
-    async def suspend_bot(
-        self, request: pb.SuspendBotRequest, caller: Caller
-    ) -> pb.SuspendBotResponse:
+    async def suspend_bot(self, request: pb.SuspendBotRequest, caller: Caller) -> Fields:
         bot, cancelled = await self._bots.suspend_bot(caller, request.bot, reason=request.reason)
-        return pb.SuspendBotResponse(bot=bot_message(bot), cancelled_matches=cancelled)
+        return {"bot": bot_message(bot), "cancelled_matches": cancelled}
 
-    async def resume_bot(
-        self, request: pb.ResumeBotRequest, caller: Caller
-    ) -> pb.ResumeBotResponse:
-        bot = await self._bots.resume_bot(caller, request.bot)
-        return pb.ResumeBotResponse(bot=bot_message(bot))
+    async def resume_bot(self, request: pb.ResumeBotRequest, caller: Caller) -> Fields:
+        return {"bot": bot_message(await self._bots.resume_bot(caller, request.bot))}
 
-    async def get_version(
-        self, request: pb.GetVersionRequest, caller: Caller
-    ) -> pb.GetVersionResponse:
-        view = await self._bots.get_version(caller, request.version)
-        return pb.GetVersionResponse(version=version_message(view))
+    async def get_version(self, request: pb.GetVersionRequest, caller: Caller) -> Fields:
+        return {"version": version_message(await self._bots.get_version(caller, request.version))}
 
-    async def recheck_version(
-        self, request: pb.RecheckVersionRequest, caller: Caller
-    ) -> pb.RecheckVersionResponse:
+    async def recheck_version(self, request: pb.RecheckVersionRequest, caller: Caller) -> Fields:
         view, waits = await self._bots.recheck_version(caller, request.version)
-        return pb.RecheckVersionResponse(version=version_message(view), waits=waits)
+        return {"version": version_message(view), "waits": waits}
 
     async def watch_version(
         self, request: pb.WatchVersionRequest, caller: Caller
-    ) -> AsyncIterator[pb.WatchVersionResponse]:
+    ) -> AsyncIterator[Fields]:
         async for view in self._bots.watch_version(caller, request.version):
-            yield pb.WatchVersionResponse(version=version_message(view))
+            yield {"version": version_message(view)}
 
 
 def _view_message(view: BotView) -> pb.Bot:

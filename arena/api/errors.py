@@ -1,4 +1,4 @@
-"""From an exception to a gRPC status; the one place where it is decided."""
+"""Turns exceptions into gRPC statuses."""
 
 import secrets
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ from typing import Any, Final
 import grpc
 import structlog
 from google.protobuf.any_pb2 import Any as AnyMessage
-from google.protobuf.duration_pb2 import Duration
 from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 from redis.exceptions import RedisError
@@ -49,13 +48,7 @@ _CODES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What a caller is told.
-
-    Attributes:
-        code: of the status.
-        details: its trailing metadata.
-        sentence: its message.
-    """
+    """A status: its code, its message and its trailing metadata."""
 
     code: grpc.StatusCode
     sentence: str
@@ -63,7 +56,7 @@ class Refusal:
 
 
 def refusal(error: BaseException, *, method: str) -> Refusal:
-    """Return what the caller is told of an error; what is our own fault is logged."""
+    """Return the status for an error; log the errors that are our own fault."""
     code = next((code for kind, code in _CODES if isinstance(error, kind)), None)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return _refusal(code, "the call took too long")
@@ -111,9 +104,7 @@ def _refusal(
     info = ErrorInfo(reason=reason or code.name, domain=DOMAIN, metadata=facts)
     details = [_packed(info)]
     if retry_after is not None:
-        delay = Duration()
-        delay.FromTimedelta(retry_after)
-        details.append(_packed(RetryInfo(retry_delay=delay)))
+        details.append(_packed(RetryInfo(retry_delay=retry_after)))
     # The number of a code stands in its value beside its name.
     status = Status(code=code.value[0], message=sentence, details=details)
     return Refusal(code, sentence, ((DETAILS, status.SerializeToString()),))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -13,6 +13,7 @@ from google.protobuf.message_factory import GetMessageClass
 from prometheus_client import Counter, Histogram
 
 from arena.api.errors import refusal
+from arena.api.messages import message
 from arena.backend.access import Caller
 from arena.errors import UnauthenticatedError
 from arena.v1 import arena_pb2, competitions_pb2
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 
+    from arena.api.messages import Fields
     from arena.metrics import Metrics
     from arena.owners.tokens import TokenStore
 
@@ -91,51 +93,58 @@ class Handlers:
             "response_serializer": GetMessageClass(method.output_type).SerializeToString,
         }
         if method.server_streaming:
-            stream = self._stream(method.name, function)
-            return grpc.unary_stream_rpc_method_handler(stream, **codecs)
-        answer = self._answer(method.name, function)
+            return grpc.unary_stream_rpc_method_handler(self._stream(method, function), **codecs)
+        answer = self._answer(method, function)
         if method.client_streaming:
             return grpc.stream_unary_rpc_method_handler(answer, **codecs)
         return grpc.unary_unary_rpc_method_handler(answer, **codecs)
 
-    def _answer(self, method: str, function: Callable[[Any, Caller], Awaitable[Any]]) -> Any:
+    def _answer(
+        self, method: MethodDescriptor, function: Callable[[Any, Caller], Awaitable[Fields]]
+    ) -> Any:
         """Return a handler that answers with one message."""
         limit: timedelta = getattr(function, "limit", LIMIT)
+        kind = GetMessageClass(method.output_type)
 
         async def answer(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
-            begun = time.perf_counter()
-            try:
-                async with asyncio.timeout(limit.total_seconds()):
-                    response = await function(request, await self._caller(context))
-            except asyncio.CancelledError:
-                self._calls.labels(method, grpc.StatusCode.CANCELLED.name).inc()
-                raise
-            except Exception as error:  # noqa: BLE001 -- every error becomes a status here
-                await self._refuse(method, error, context)
-            else:
-                self._calls.labels(method, grpc.StatusCode.OK.name).inc()
-                return response
-            finally:
-                self._seconds.labels(method).observe(time.perf_counter() - begun)
+            with self._seconds.labels(method.name).time():
+                async with (
+                    self._judged(method.name, context),
+                    asyncio.timeout(limit.total_seconds()),
+                ):
+                    return message(kind, **await function(request, await self._caller(context)))
 
         return answer
 
-    def _stream(self, method: str, function: Callable[[Any, Caller], AsyncIterator[Any]]) -> Any:
+    def _stream(
+        self, method: MethodDescriptor, function: Callable[[Any, Caller], AsyncIterator[Fields]]
+    ) -> Any:
         """Return a handler that answers with a stream."""
+        kind = GetMessageClass(method.output_type)
 
         async def stream(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
-            try:
-                async for response in function(request, await self._caller(context)):
-                    yield response
-            except asyncio.CancelledError:
-                self._calls.labels(method, grpc.StatusCode.CANCELLED.name).inc()
-                raise
-            except Exception as error:  # noqa: BLE001 -- every error becomes a status here
-                await self._refuse(method, error, context)
-            else:
-                self._calls.labels(method, grpc.StatusCode.OK.name).inc()
+            async with self._judged(method.name, context):
+                async for fields in function(request, await self._caller(context)):
+                    yield message(kind, **fields)
 
         return stream
+
+    @asynccontextmanager
+    async def _judged(
+        self, method: str, context: grpc.aio.ServicerContext[Any, Any]
+    ) -> AsyncIterator[None]:
+        """Count a call by its status, and turn its error into one."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            self._calls.labels(method, grpc.StatusCode.CANCELLED.name).inc()
+            raise
+        except Exception as error:  # noqa: BLE001 -- every error becomes a status here
+            told = refusal(error, method=method)
+            self._calls.labels(method, told.code.name).inc()
+            await context.abort(told.code, told.sentence, told.details)
+        else:
+            self._calls.labels(method, grpc.StatusCode.OK.name).inc()
 
     async def _caller(self, context: grpc.aio.ServicerContext[Any, Any]) -> Caller:
         """Return who calls.
@@ -155,10 +164,3 @@ class Handlers:
                 reason="TOKEN_MALFORMED",
             )
         return Caller(await self._accounts.authenticate(match[1]))
-
-    async def _refuse(
-        self, method: str, error: Exception, context: grpc.aio.ServicerContext[Any, Any]
-    ) -> None:
-        told = refusal(error, method=method)
-        self._calls.labels(method, told.code.name).inc()
-        await context.abort(told.code, told.sentence, told.details)

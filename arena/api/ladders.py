@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.api.messages import ladder_entry, ladder_message, page_request
+from arena.api.messages import ladder_entry, message, page_request, paged
 from arena.v1 import ladders_pb2 as pb
 
 if TYPE_CHECKING:
+    from arena.api.messages import Fields
     from arena.backend.access import Caller
     from arena.backend.ladders import Ladders
 
@@ -18,21 +19,12 @@ class LadderCalls:
     def __init__(self, ladders: Ladders) -> None:
         self._ladders = ladders
 
-    async def list_ladders(
-        self, request: pb.ListLaddersRequest, caller: Caller
-    ) -> pb.ListLaddersResponse:
-        del request
+    async def list_ladders(self, _request: pb.ListLaddersRequest, caller: Caller) -> Fields:
         found = await self._ladders.list_ladders(caller)
-        return pb.ListLaddersResponse(ladders=map(ladder_message, found))
+        return {"ladders": [message(pb.Ladder, each) for each in found]}
 
-    async def get_ladder(
-        self, request: pb.GetLadderRequest, caller: Caller
-    ) -> pb.GetLadderResponse:
+    async def get_ladder(self, request: pb.GetLadderRequest, caller: Caller) -> Fields:
         ladder, page = await self._ladders.get_ladder(
             caller, request.ruleset, page_request(request)
         )
-        return pb.GetLadderResponse(
-            ladder=ladder_message(ladder),
-            entries=map(ladder_entry, page.entries),
-            next_page_token=page.next_token,
-        )
+        return {"ladder": message(pb.Ladder, ladder), **paged("entries", page, ladder_entry)}

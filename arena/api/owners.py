@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.api.messages import SCOPES, page_request, token_message
+from arena.api.messages import SCOPES, page_request, paged, token_message
 from arena.errors import InputError
 from arena.owners.tokens import Scope
 from arena.v1 import accounts_pb2 as pb
@@ -12,6 +12,7 @@ from arena.v1 import accounts_pb2 as pb
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from arena.api.messages import Fields
     from arena.backend.access import Caller
     from arena.backend.owners import Owners
 
@@ -24,40 +25,23 @@ class OwnerCalls:
     def __init__(self, owners: Owners) -> None:
         self._owners = owners
 
-    async def get_identity(
-        self, request: pb.GetIdentityRequest, caller: Caller
-    ) -> pb.GetIdentityResponse:
-        del request
+    async def get_identity(self, _request: pb.GetIdentityRequest, caller: Caller) -> Fields:
         found = await self._owners.get_identity(caller)
-        return pb.GetIdentityResponse(
-            token=token_message(found.token),
-            quotas=pb.Quotas(
-                **{
-                    name: pb.Quota(limit=getattr(found.most, name), used=getattr(found.used, name))
-                    for name in ("uploads", "challenges", "bots")
-                }
-            ),
-        )
+        quotas = {
+            name: pb.Quota(limit=getattr(found.most, name), used=getattr(found.used, name))
+            for name in ("uploads", "challenges", "bots")
+        }
+        return {"token": token_message(found.token), "quotas": quotas}
 
-    async def create_owner(
-        self, request: pb.CreateOwnerRequest, caller: Caller
-    ) -> pb.CreateOwnerResponse:
+    async def create_owner(self, request: pb.CreateOwnerRequest, caller: Caller) -> Fields:
         is_new = await self._owners.create_owner(caller, request.name)
-        owner = pb.Owner(name=request.name)
-        return pb.CreateOwnerResponse(owner=owner, is_new=is_new)
+        return {"owner": pb.Owner(name=request.name), "is_new": is_new}
 
-    async def list_owners(
-        self, request: pb.ListOwnersRequest, caller: Caller
-    ) -> pb.ListOwnersResponse:
+    async def list_owners(self, request: pb.ListOwnersRequest, caller: Caller) -> Fields:
         page = await self._owners.list_owners(caller, page_request(request))
-        return pb.ListOwnersResponse(
-            owners=[pb.Owner(name=name) for name in page.entries],
-            next_page_token=page.next_token,
-        )
+        return paged("owners", page, lambda name: pb.Owner(name=name))
 
-    async def create_token(
-        self, request: pb.CreateTokenRequest, caller: Caller
-    ) -> pb.CreateTokenResponse:
+    async def create_token(self, request: pb.CreateTokenRequest, caller: Caller) -> Fields:
         created = await self._owners.create_token(
             caller,
             owner=request.owner,
@@ -65,32 +49,21 @@ class OwnerCalls:
             name=request.name,
             lifetime=request.lifetime.ToTimedelta() if request.HasField("lifetime") else None,
         )
-        return pb.CreateTokenResponse(token=token_message(created.token), secret=created.secret)
+        return {"token": token_message(created.token), "secret": created.secret}
 
-    async def list_tokens(
-        self, request: pb.ListTokensRequest, caller: Caller
-    ) -> pb.ListTokensResponse:
+    async def list_tokens(self, request: pb.ListTokensRequest, caller: Caller) -> Fields:
         tokens = await self._owners.list_tokens(caller, owner=request.owner)
-        return pb.ListTokensResponse(tokens=map(token_message, tokens))
+        return {"tokens": map(token_message, tokens)}
 
-    async def revoke_token(
-        self, request: pb.RevokeTokenRequest, caller: Caller
-    ) -> pb.RevokeTokenResponse:
-        token = await self._owners.revoke_token(caller, request.id)
-        return pb.RevokeTokenResponse(token=token_message(token))
+    async def revoke_token(self, request: pb.RevokeTokenRequest, caller: Caller) -> Fields:
+        return {"token": token_message(await self._owners.revoke_token(caller, request.id))}
 
-    async def set_webhook(
-        self, request: pb.SetWebhookRequest, caller: Caller
-    ) -> pb.SetWebhookResponse:
+    async def set_webhook(self, request: pb.SetWebhookRequest, caller: Caller) -> Fields:
         secret = await self._owners.set_webhook(caller, request.url)
-        return pb.SetWebhookResponse(webhook=_webhook(request.url), secret=secret)
+        return {"webhook": _webhook(request.url), "secret": secret}
 
-    async def get_webhook(
-        self, request: pb.GetWebhookRequest, caller: Caller
-    ) -> pb.GetWebhookResponse:
-        del request
-        url = await self._owners.get_webhook(caller)
-        return pb.GetWebhookResponse(webhook=_webhook(url))
+    async def get_webhook(self, _request: pb.GetWebhookRequest, caller: Caller) -> Fields:
+        return {"webhook": _webhook(await self._owners.get_webhook(caller))}
 
 
 def _webhook(url: str) -> pb.Webhook | None:

@@ -1,4 +1,4 @@
-"""Puts the API together and serves it."""
+"""Assembles the API and serves it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MESSAGE_BYTES: Final = 256 << 10
 """The largest message, either way."""
 
 _CALLS_AT_ONCE: Final = 2000
-_LOOK: Final = 2.0
+_PING_SECONDS: Final = 2.0
 _OPTIONS: Final = (
     ("grpc.max_receive_message_length", MESSAGE_BYTES),
     ("grpc.max_send_message_length", MESSAGE_BYTES),
@@ -68,7 +68,6 @@ class Endpoint:
     """Where the API listens.
 
     Attributes:
-        host: an address or a name.
         port: 0 for any free one.
         certificate: PEM file; None to listen without TLS.
         key: PEM file.
@@ -160,13 +159,13 @@ class ApiServer:
                 "--port or ARENA_API_PORT"
             ) from error
         await self._server.start()
-        await self._tell_health(is_serving=True)
+        await self._set_health(is_serving=True)
         self._log.info("api started", address=f"{host}:{bound}", tls=credentials is not None)
         return bound
 
     async def run(self, stopping: asyncio.Event, *, grace: timedelta) -> None:
-        """Answer until ``stopping`` is set and what was begun is answered, or the grace is over."""
-        watch = asyncio.create_task(self._watch_store())
+        """Serve until ``stopping`` is set, then shut down."""
+        watch = asyncio.create_task(self._watch_redis())
         try:
             await stopping.wait()
         finally:
@@ -174,25 +173,25 @@ class ApiServer:
             await self.stop(grace=grace)
 
     async def stop(self, *, grace: timedelta) -> None:
-        """Take no new calls, and end."""
+        """Shut down: take no new calls, and finish those that were begun within the grace."""
         await self._health.enter_graceful_shutdown()
         self._streams.closing.set()
         await self._server.stop(grace.total_seconds())
         await self._uploads.finish()
         self._log.info("api stopped")
 
-    async def _watch_store(self) -> None:
-        """Say that nothing is served while Redis does not answer."""
+    async def _watch_redis(self) -> None:
+        """Report not serving in health checks while Redis does not answer."""
         while True:
             try:
                 await self._redis.ping()
                 is_serving = True
             except (RedisError, OSError):
                 is_serving = False
-            await self._tell_health(is_serving=is_serving)
-            await asyncio.sleep(_LOOK)
+            await self._set_health(is_serving=is_serving)
+            await asyncio.sleep(_PING_SECONDS)
 
-    async def _tell_health(self, *, is_serving: bool) -> None:
+    async def _set_health(self, *, is_serving: bool) -> None:
         status = health_pb2.HealthCheckResponse
         for name in ("", SERVICE.full_name, COMPETITIONS.full_name):
             await self._health.set(name, status.SERVING if is_serving else status.NOT_SERVING)

@@ -1,5 +1,7 @@
-"""What can be asked of the arena: one function for each deed, and who may ask it.
+"""The arena's use cases: one method for each call, and the authorization of its caller.
 
-A deed takes the caller and plain values, returns values, and raises the errors of `arena.errors`.
-The API and the web translate to and from them; `access` says who may ask, `pages` cuts long lists.
+A call takes the caller and plain values, and returns values. It raises `InputError` for values that
+make no sense, `NotFoundError` for what does not exist, `DeniedError` for what is another owner's,
+`PreconditionError` for what a state forbids, and `LimitError` when it is too much; docstrings name
+what goes beyond that. `access` authorizes callers, `pages` cuts long lists.
 """

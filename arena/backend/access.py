@@ -1,4 +1,4 @@
-"""Authorization: who asks, and who may ask what."""
+"""Authorizes callers by the scopes of their tokens."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from arena.errors import ArenaError, DeniedError, UnauthenticatedError
+from arena.errors import DeniedError, UnauthenticatedError
 from arena.owners.tokens import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from arena.backend.backend import Backend
     from arena.bots.registry import Bot
     from arena.owners.tokens import Token
 
@@ -22,19 +23,14 @@ _R = TypeVar("_R")
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks.
-
-    Attributes:
-        bearer: the token that came with the question; None for a stranger.
-    """
+    """Who calls: the owner of a token, or a stranger without one."""
 
     bearer: Token | None = None
 
     @property
     def token(self) -> Token:
         """The token of a caller who is no stranger."""
-        if self.bearer is None:
-            raise ArenaError("a call without a token reached what needs one")
+        assert self.bearer is not None
         return self.bearer
 
     @property
@@ -51,31 +47,34 @@ class Caller:
         return bot.owner == self.owner or self.has(Scope.OPERATOR)
 
     def require_own(self, bot: Bot, *, what: str = "only its owner may do this") -> None:
-        """Refuse whoever is not a bot's owner.
-
-        Raises:
-            DeniedError: it is another owner's.
-        """
+        """Refuse whoever is not a bot's owner."""
         if bot.owner != self.owner:
             raise DeniedError(
                 f"the bot {bot.name} is another owner's; {what}", reason="NOT_YOUR_BOT"
             )
 
 
-def deed(
+class Service:
+    """A group of the arena's calls."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+
+def authorized(
     *scopes: Scope, is_public: bool = False
 ) -> Callable[
     [Callable[Concatenate[_Self, Caller, _P], _R]], Callable[Concatenate[_Self, Caller, _P], _R]
 ]:
-    """Let a method be called only by callers who may.
+    """Authorize the caller before a method runs.
 
     Args:
         scopes: the token must have one of them; () for any token.
         is_public: whether no token is needed.
 
     Raises:
-        UnauthenticatedError: when the method is called: no token where one is needed.
-        DeniedError: likewise: the token has none of the scopes.
+        UnauthenticatedError: when the method is called without a token that it needs.
+        DeniedError: likewise with a token that has none of the scopes.
     """
 
     def guard(

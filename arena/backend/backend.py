@@ -1,4 +1,4 @@
-"""The context of all deeds: the arena, and what it knows of owners and competitions."""
+"""The context of all calls: the arena, and its stores of owners and competitions."""
 
 from __future__ import annotations
 
@@ -24,15 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend(Arena):
-    """An arena with all that its deeds need.
+    """An arena with all that its calls need.
 
     Attributes:
-        accounts: tokens.
         limits: what owners may do.
         submissions: takes archives in.
         webhooks: where owners hear of what happens.
-        competitions: tournaments and league seasons.
-        leagues: leagues.
         quota: what is stored of each owner's versions.
     """
 
@@ -73,12 +70,7 @@ class Backend(Arena):
         )
 
     async def ruleset(self, text: str) -> str:
-        """Return the canonical text of a ladder's ruleset.
-
-        Raises:
-            InputError: no such game.
-            NotFoundError: there is no ladder of it.
-        """
+        """Return the canonical text of a ladder's ruleset."""
         ruleset = parse_ruleset(text).ruleset
         known = await self.queues.rulesets()
         if ruleset not in known:
@@ -91,22 +83,13 @@ class Backend(Arena):
         return [await self.ruleset(text)] if text else await self.queues.rulesets()
 
     async def own_bot(self, caller: Caller, name: str) -> Bot:
-        """Return a bot of the caller's.
-
-        Raises:
-            NotFoundError: there is no such bot.
-            DeniedError: it is another owner's.
-        """
+        """Return a bot of the caller's."""
         bot = await self.registry.bot(name)
         caller.require_own(bot)
         return bot
 
     async def require_unsealed(self, match_id: str) -> None:
-        """Refuse what would tell cards that others of a competition's round have yet to see.
-
-        Raises:
-            PreconditionError: the match's round goes on.
-        """
+        """Refuse a match whose boards others of its competition's round have yet to play."""
         if await self.competitions.is_sealed(match_id):
             raise PreconditionError(
                 f"the boards of {match_id} are still being played by others of its round; wait "
@@ -118,8 +101,5 @@ class Backend(Arena):
         """Return whether a challenge, named ``RULESET ID``, is still open; None if unknown."""
         ruleset, match_id = challenge.split(" ")
         phase = await self.queues.queue(ruleset).phase(match_id)
-        return (
-            None
-            if phase is None
-            else phase not in {MatchPhase.DONE, MatchPhase.DEAD, MatchPhase.CANCELLED}
-        )
+        over = {MatchPhase.DONE, MatchPhase.DEAD, MatchPhase.CANCELLED}
+        return None if phase is None else phase not in over

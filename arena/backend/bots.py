@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from arena.backend.access import deed
+from arena.backend.access import Service, authorized
 from arena.backend.operations import checked_reason
 from arena.backend.pages import Page
 from arena.bots.placement import update_ladders
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arena.bots.steps import VersionStep
 
 VERSIONS: Final = 50
-"""The latest versions that are told with a bot."""
+"""The latest versions that are sent with a bot."""
 
 _SETTLED: Final = {VersionState.ACCEPTED, VersionState.REJECTED, VersionState.SUSPENDED}
 
@@ -36,7 +36,6 @@ class BotView:
     """A bot as a caller may see it.
 
     Attributes:
-        bot: the bot.
         is_private: whether the caller sees what only its owner and operators see.
         is_rejected: whether it is pending and all of its versions have been rejected.
         versions: the latest, the newest first; () for strangers, and in lists.
@@ -59,26 +58,17 @@ class VersionView:
     steps: tuple[VersionStep, ...] = ()
 
 
-class Bots:
-    """Deeds about bots.
-
-    Args:
-        backend: the arena.
-        streams: counts what is open.
-    """
+class Bots(Service):
+    """Reads, activates, suspends and retires bots."""
 
     def __init__(self, backend: Backend, streams: Streams) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self._registry = backend.registry
         self._streams = streams
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def get_bot(self, caller: Caller, name: str) -> BotView:
-        """Return a bot, its places, and its versions for whoever may see them.
-
-        Raises:
-            NotFoundError: there is no such bot.
-        """
+        """Return a bot, its places, and its versions for whoever may see them."""
         bot = await self._registry.bot(name)
         versions: list[Version] = []
         if caller.sees_private(bot):
@@ -105,15 +95,11 @@ class Bots:
         versions = await self._registry.versions_of(bot.name)
         return {version.state for version in versions} == {VersionState.REJECTED}
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def list_bots(
         self, caller: Caller, page: PageRequest, *, owner: str = "", ruleset: str = ""
     ) -> Page[BotView]:
-        """Return bots by name, those of an owner or a ladder if named.
-
-        Raises:
-            NotFoundError: there is no such ladder.
-        """
+        """Return bots by name, those of an owner or a ladder if named."""
         wanted = await self._backend.ruleset(ruleset) if ruleset else None
         found = await self._registry.bots(owner=owner or None, ruleset=wanted)
         part = page.cut_by_name(found, lambda bot: bot.name, of=("bots", owner, ruleset))
@@ -127,29 +113,17 @@ class Bots:
         ]
         return Page(views, part.next_token)
 
-    @deed(Scope.AUTHOR)
+    @authorized(Scope.AUTHOR)
     async def activate_version(self, caller: Caller, version_id: str) -> Bot:
-        """Make an accepted version of the caller's the one that plays.
-
-        Raises:
-            NotFoundError: there is no such version.
-            DeniedError: it is another owner's.
-            PreconditionError: it is not accepted, or an operator suspended its bot.
-        """
+        """Make an accepted version of the caller's the one that plays."""
         await self._backend.own_bot(caller, bot_of(version_id))
         bot = await self._registry.activate(version_id)
         await self._place_bot(bot)
         return bot
 
-    @deed(Scope.AUTHOR)
+    @authorized(Scope.AUTHOR)
     async def retire_bot(self, caller: Caller, name: str) -> tuple[Bot, int]:
-        """Take a bot of the caller's off every ladder; return how many matches were cancelled.
-
-        Raises:
-            NotFoundError: there is no such bot.
-            DeniedError: it is another owner's.
-            PreconditionError: it is suspended.
-        """
+        """Retire a bot of the caller's; return how many of its matches were cancelled."""
         before = await self._backend.own_bot(caller, name)
         if before.state is BotState.SUSPENDED:
             raise PreconditionError(
@@ -158,26 +132,16 @@ class Bots:
         bot = await self._registry.set_state(name, BotState.RETIRED)
         return bot, await self._place_bot(bot)
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def suspend_bot(self, _caller: Caller, name: str, *, reason: str) -> tuple[Bot, int]:
-        """Give a bot no more matches; return how many were cancelled.
-
-        Raises:
-            InputError: the reason is no sentence.
-            NotFoundError: there is no such bot.
-        """
+        """Suspend a bot; return how many of its matches were cancelled."""
         reason = checked_reason(reason)
         bot = await self._registry.set_state(name, BotState.SUSPENDED, reason=reason)
         return bot, await self._place_bot(bot)
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def resume_bot(self, _caller: Caller, name: str) -> Bot:
-        """Let a suspended bot play again.
-
-        Raises:
-            NotFoundError: there is no such bot.
-            PreconditionError: it is not suspended.
-        """
+        """End the suspension of a bot."""
         before = await self._registry.bot(name)
         if before.state is not BotState.SUSPENDED:
             raise PreconditionError(
@@ -188,17 +152,12 @@ class Bots:
         return bot
 
     async def _place_bot(self, bot: Bot) -> int:
-        """Bring a bot's places up to date; return how many of its matches were cancelled."""
+        """Update a bot's places on ladders; return how many of its matches were cancelled."""
         return await update_ladders(self._registry, self._backend.queues, bot.name)
 
-    @deed()
+    @authorized()
     async def get_version(self, caller: Caller, version_id: str) -> VersionView:
-        """Return a version with its steps to its owner or an operator.
-
-        Raises:
-            NotFoundError: there is no such version.
-            DeniedError: it is another owner's.
-        """
+        """Return a version with its steps to its owner or an operator."""
         bot = await self._registry.bot(bot_of(version_id))
         if not caller.has(Scope.OPERATOR):
             caller.require_own(bot, what="its versions are nobody else's to see")
@@ -208,17 +167,12 @@ class Bots:
         bot = await self._registry.bot(bot.name)
         return VersionView(version, version.id == bot.active_version, steps)
 
-    @deed()
+    @authorized()
     async def watch_version(self, caller: Caller, version_id: str) -> AsyncIterator[VersionView]:
-        """Yield a version each time that it changes, until it is accepted or rejected.
-
-        Raises:
-            LimitError: the caller has too many streams open.
-            NotFoundError, DeniedError: as `get_version`.
-        """
-        with self._streams.one(caller.owner):
+        """Yield a version each time that it changes, until it is accepted or rejected."""
+        with self._streams.opened(caller.owner):
             told = None
-            async for _ in self._streams.looks():
+            async for _ in self._streams.polls():
                 view = await self.get_version(caller, version_id)
                 if view != told:
                     told = view
@@ -226,17 +180,13 @@ class Bots:
                 if view.version.state in _SETTLED:
                     return
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def recheck_version(self, caller: Caller, version_id: str) -> tuple[VersionView, bool]:
-        """Let a rejected version be tried again.
+        """Queue a rejected version for another trial.
 
         Returns:
             The version, and whether it waits; otherwise its files are not kept any more, and it is
             tried once they are submitted again.
-
-        Raises:
-            NotFoundError: there is no such version.
-            PreconditionError: it is not rejected.
         """
         waits = await self._backend.submissions.recheck(version_id)
         return await self.get_version(caller, version_id), waits

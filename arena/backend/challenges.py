@@ -1,4 +1,4 @@
-"""Challenges: matches that authors ask for, and the cancelling of matches."""
+"""Queues challenges, which are matches that authors ask for, and cancels matches."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from arena.backend.access import deed
+from arena.backend.access import Service, authorized
 from arena.backend.matches import find, look
 from arena.bots.registry import BotState, VersionState
 from arena.errors import (
-    ArenaError,
     DeniedError,
     InputError,
     LimitError,
@@ -30,13 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.backend.access import Caller
-    from arena.backend.backend import Backend
     from arena.backend.matches import Match
     from arena.bots.registry import Bot
 
 FLOW: Final = "challenge"
 BOARDS: Final = 64
-"""The most boards of a challenge."""
+"""The maximum of boards of a challenge."""
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 _BY: Final = "requested_by"
@@ -48,7 +46,6 @@ class Challenge:
     """A match that is asked for.
 
     Attributes:
-        ruleset: any spelling.
         entrants: bots, or versions by their ids; one of them the caller's.
         boards: how many; 0 for as many as a ladder match has.
         request_id: chosen by the caller; the same request with the same id is the same match.
@@ -60,17 +57,10 @@ class Challenge:
     request_id: str
 
 
-class Challenges:
-    """Deeds about challenges.
+class Challenges(Service):
+    """Requests and cancels challenges."""
 
-    Args:
-        backend: the arena.
-    """
-
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-
-    @deed(Scope.AUTHOR)
+    @authorized(Scope.AUTHOR)
     async def request_match(self, caller: Caller, challenge: Challenge) -> tuple[Match, bool]:
         """Queue an unrated match; the same request again is the same match.
 
@@ -78,7 +68,6 @@ class Challenges:
             The match, and whether it is asked for the first time.
 
         Raises:
-            InputError, NotFoundError, DeniedError, PreconditionError: it cannot be played.
             LimitError: the caller has too many challenges, or too many matches wait.
         """
         ruleset = await self._backend.ruleset(challenge.ruleset)
@@ -102,22 +91,12 @@ class Challenges:
                 reason="QUEUE_FULL",
             )
         found = await look(self._backend, ruleset, match_id)
-        if found is None:
-            raise ArenaError(f"{match_id} was queued and cannot be found")
+        assert found is not None
         return found, answer is Enqueued.QUEUED
 
-    @deed(Scope.AUTHOR, Scope.OPERATOR)
+    @authorized(Scope.AUTHOR, Scope.OPERATOR)
     async def cancel_match(self, caller: Caller, match_id: str) -> bool:
-        """Cancel a match that the caller asked for, or as an operator any.
-
-        Returns:
-            Whether it had not been cancelled before.
-
-        Raises:
-            NotFoundError: no ladder knows it.
-            PreconditionError: it has ended.
-            DeniedError: somebody else asked for it.
-        """
+        """Cancel a match that the caller asked for, or an operator any; False if it was already."""
         found = await find(self._backend, match_id)
         if found.spec is None:
             raise PreconditionError(f"the match {match_id} has ended", reason="ENDED")
@@ -193,30 +172,22 @@ class Challenges:
             raise PreconditionError(
                 f"no version of {bot.name} has been accepted yet", reason="NOT_ACCEPTED"
             )
-        return await self._accepted(text)
-
-    async def _accepted(self, version_id: str) -> str:
-        version = await self._backend.registry.version(version_id)
+        version = await self._backend.registry.version(text)
         if version.state is not VersionState.ACCEPTED:
             raise PreconditionError(
-                f"the version {version_id} is {version.state}; only accepted ones play",
+                f"the version {text} is {version.state}; only accepted ones play",
                 reason="NOT_ACCEPTED",
             )
         return version.id
 
 
 def _match_id(caller: Caller, ruleset: str, challenge: Challenge) -> str:
-    """Return the id that this request has every time it is made."""
+    """Return the deterministic id of a request, which makes repeating it harmless."""
     if not _REQUEST_ID.fullmatch(challenge.request_id):
         raise InputError(
             f"request_id must be chosen by the caller, {_REQUEST_ID.pattern}", reason="REQUEST_ID"
         )
-    facts = [
-        caller.owner,
-        challenge.request_id,
-        ruleset,
-        list(challenge.entrants),
-        challenge.boards,
-    ]
+    request, entrants = challenge.request_id, list(challenge.entrants)
+    facts = [caller.owner, request, ruleset, entrants, challenge.boards]
     digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
     return f"{FLOW}-{digest[:20]}"

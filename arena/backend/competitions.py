@@ -1,4 +1,4 @@
-"""Competitions: reading tournaments and seasons, entering, leaving and stopping them."""
+"""Reads tournaments and seasons, enters and withdraws bots, pauses and cancels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from arena.backend import pages
-from arena.backend.access import deed
+from arena.backend.access import Service, authorized
 from arena.backend.pages import Page
 from arena.bots.registry import BotState
 from arena.competitions import entry as competition_entry
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from arena.backend.access import Caller
     from arena.backend.backend import Backend
     from arena.backend.pages import PageRequest
+    from arena.competitions.entry import Verb
     from arena.competitions.records import CompetitionRecord, Round
     from arena.competitions.report import Meeting, StandingsReport
     from arena.competitions.results import CompetitionResult
@@ -40,7 +41,7 @@ _KNOWN: Final = 16
 """Competitions whose standings are kept in memory."""
 
 _DEAD: Final = 200
-"""Dead matches that are told with a competition."""
+"""Dead matches that are sent with a competition."""
 
 _ID: Final = re.compile(r"t-[a-z0-9_-]+|l-[a-z0-9_-]+(\.s[1-9][0-9]*)?")
 
@@ -51,13 +52,10 @@ class RulesRequest:
 
     Attributes:
         ruleset: any spelling of a ladder's.
-        format: how the competition finds its matches.
         boards, cycles, rounds, challengers, groups, advance: see `Options`.
         time_control: ``BANK+INCREMENT`` in seconds.
-        rated: whether its matches change the ladder's ratings.
         weight: its share beside the ladder, which has 1.
         capacity: the most entrants; 0 for no bound.
-        seeding: the order of the seeds.
     """
 
     ruleset: str
@@ -75,16 +73,7 @@ class RulesRequest:
     seeding: Seeding = Seeding.RATING
 
     def settled(self, ruleset: str, ladder: LadderSettings, *, lot: str) -> CompetitionRules:
-        """Return the rules that are played by.
-
-        Args:
-            ruleset: canonical text.
-            ladder: its settings.
-            lot: seed text of the last tie-break.
-
-        Raises:
-            InputError: rules that cannot be played.
-        """
+        """Return the rules that are played by, with the ladder's settings for what is left open."""
         return CompetitionRules(
             ruleset=ruleset,
             format=self.format,
@@ -111,10 +100,8 @@ class CompetitionView:
     """A competition; in lists without reports, rounds and dead matches.
 
     Attributes:
-        record: the competition.
         entries: who has entered, before the start.
         reports: the standings by division, after it.
-        rounds: those that have begun, the first first.
         dead: its matches that were given up; () for all but operators.
     """
 
@@ -134,43 +121,33 @@ class CompetitionMatch:
     result: CompetitionResult | None
 
 
-class Competitions:
-    """Deeds about competitions of all kinds.
-
-    Args:
-        backend: the arena.
-    """
+class Competitions(Service):
+    """Reads, enters and stops competitions of all kinds."""
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self._competitions = backend.competitions
-        self._leagues = backend.leagues
+        super().__init__(backend)
         self._known: dict[str, _Known] = {}
 
     # Reading.
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def list_competitions(self, _caller: Caller, page: PageRequest) -> Page[CompetitionView]:
         """Return tournaments and seasons by id."""
         size, of = pages.page_size(page.size), ("competitions",)
         start = pages.place(page.token, str, of=of) or ""
-        ids = [each for each in await self._competitions.ids() if each >= start]
-        found = [await self._competitions.find(each) for each in ids[:size]]
+        ids = [each for each in await self._backend.competitions.ids() if each >= start]
+        found = [await self._backend.competitions.find(each) for each in ids[:size]]
         return Page(
             [await view(self._backend, each) for each in found if each is not None],
             pages.page_token(ids[size], of=of) if len(ids) > size else "",
         )
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def get_competition(self, caller: Caller, competition: str) -> CompetitionView:
-        """Return a competition with its standings.
-
-        Raises:
-            NotFoundError: there is none of this id.
-        """
+        """Return a competition with its standings."""
         record = await get(self._backend, competition)
         found, _ = await self._reports(record)
-        rounds = await self._competitions.rounds(record.id)
+        rounds = await self._backend.competitions.rounds(record.id)
         dead: list[DeadMatch] = []
         if caller.has(Scope.OPERATOR):
             dead = await self._backend.queues.queue(record.rules.ruleset).dead()
@@ -181,15 +158,11 @@ class Competitions:
             dead=[each for each in dead if each.spec.flow == record.flow][:_DEAD],
         )
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def list_competition_matches(
         self, _caller: Caller, competition: str, page: PageRequest
     ) -> Page[CompetitionMatch]:
-        """Return the matches that are known by now, by division, round and table.
-
-        Raises:
-            NotFoundError: there is no such competition.
-        """
+        """Return the matches that are known by now, by division, round and table."""
         record = await get(self._backend, competition)
         found, results = await self._reports(record)
         matches = [match for report in found for match in report.matches]
@@ -199,15 +172,11 @@ class Competitions:
             part.next_token,
         )
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def list_meetings(
         self, _caller: Caller, competition: str, page: PageRequest
     ) -> Page[tuple[tuple[str, str], Meeting]]:
-        """Return how each version did against each other, by division and versions.
-
-        Raises:
-            NotFoundError: there is no such competition.
-        """
+        """Return how each version did against each other, by division and versions."""
         record = await get(self._backend, competition)
         found, _ = await self._reports(record)
         meetings = [pair for report in found for pair in sorted(report.meetings.items())]
@@ -219,11 +188,11 @@ class Competitions:
         if not record.divisions:
             return [], {}
         # Anybody may ask, and what many results say takes time: once for each new result.
-        played = await self._competitions.played(record.id)
-        mark = (record.state.value, played, len(record.spent))
+        played = await self._backend.competitions.played(record.id)
+        mark = (record.state.value, played, len(record.retired_ids))
         known = self._known.get(record.id)
         if known is None or known[0] != mark:
-            results = await self._competitions.results(record.id)
+            results = await self._backend.competitions.results(record.id)
             found = await asyncio.to_thread(reports, record, results)
             known = mark, found, results
             self._known.pop(record.id, None)
@@ -234,52 +203,34 @@ class Competitions:
 
     # Coming and going.
 
-    @deed(Scope.AUTHOR, Scope.OPERATOR)
+    @authorized(Scope.AUTHOR, Scope.OPERATOR)
     async def enter(self, caller: Caller, competition: str, entry: str) -> bool:
         """Enter a bot into a tournament before its start, or a league from its next season on.
 
-        Args:
-            caller: enters own bots, as an operator any.
-            competition: a tournament or a league.
-            entry: a bot, or of a tournament one version.
-
-        Returns:
-            Whether it had not entered before.
-
-        Raises:
-            NotFoundError: there is no such competition or bot.
-            DeniedError: it is another owner's.
-            PreconditionError: it cannot play, or nobody can enter any more.
+        An owner enters own bots, an operator any, and into a tournament also a single version.
+        Returns False when it had entered before.
         """
         as_operator = await self._require_own(caller, entry)
         if _is_league(competition):
-            league = await self._leagues.get(competition)
+            league = await self._backend.leagues.get(competition)
             await competition_entry.check_entry(self._backend, entry, league.rules.matches)
-            return await self._leagues.enter(league.id, entry)
+            return await self._backend.leagues.enter(league.id, entry)
         record = await get(self._backend, competition)
         await competition_entry.check_entry(self._backend, entry, record.rules)
-        return await self._competitions.enter(record.id, entry, as_operator=as_operator)
+        return await self._backend.competitions.enter(record.id, entry, as_operator=as_operator)
 
-    @deed(Scope.AUTHOR, Scope.OPERATOR)
+    @authorized(Scope.AUTHOR, Scope.OPERATOR)
     async def leave(self, caller: Caller, competition: str, entry: str) -> None:
-        """Take a bot out; see `enter`.
-
-        Raises:
-            NotFoundError, DeniedError, PreconditionError: as `enter`.
-        """
+        """Withdraw a bot; see `enter`."""
         await self._require_own(caller, entry)
         if _is_league(competition):
-            await self._leagues.leave(competition, entry)
+            await self._backend.leagues.leave(competition, entry)
         else:
             record = await get(self._backend, competition)
-            await self._competitions.leave(record.id, entry)
+            await self._backend.competitions.leave(record.id, entry)
 
     async def _require_own(self, caller: Caller, entry: str) -> bool:
-        """Return whether an operator calls.
-
-        Raises:
-            DeniedError: nobody else may enter another owner's bot, or take it out.
-        """
+        """Refuse another owner's bot to all but operators; return whether an operator calls."""
         if caller.has(Scope.OPERATOR):
             return True
         bot = await self._backend.own_bot(caller, bot_of(entry))
@@ -289,41 +240,19 @@ class Competitions:
 
     # Going on and stopping.
 
-    @deed(Scope.OPERATOR)
-    async def pause(self, _caller: Caller, competition: str) -> CompetitionState:
-        """Begin no more matches or seasons; return the new state.
-
-        Raises:
-            NotFoundError: there is no such tournament, season or league.
-            PreconditionError: its state forbids it.
-        """
-        return await self._change(competition, "pause")
-
-    @deed(Scope.OPERATOR)
-    async def resume(self, _caller: Caller, competition: str) -> CompetitionState:
-        """Let go on what is paused; see `pause`."""
-        return await self._change(competition, "resume")
-
-    @deed(Scope.OPERATOR)
-    async def cancel(self, _caller: Caller, competition: str) -> CompetitionState:
-        """End a competition without a winner; see `pause`."""
-        return await self._change(competition, "cancel")
-
-    async def _change(self, competition: str, verb: str) -> CompetitionState:
+    @authorized(Scope.OPERATOR)
+    async def change(self, _caller: Caller, competition: str, verb: Verb) -> CompetitionState:
+        """Pause, resume or cancel a tournament, a season or a league; return the new state."""
         if _is_league(competition):
             league = await competition_entry.change_league(self._backend, competition, verb)
             return league.state
         record = await get(self._backend, competition)
-        await getattr(self._competitions, verb)(record.id)
-        return (await self._competitions.get(record.id)).state
+        await getattr(self._backend.competitions, verb)(record.id)
+        return (await self._backend.competitions.get(record.id)).state
 
 
 async def get(backend: Backend, competition: str) -> CompetitionRecord:
-    """Return a tournament or a season.
-
-    Raises:
-        NotFoundError: there is none of this id.
-    """
+    """Return a tournament or a season."""
     return await backend.competitions.get(checked_id(competition))
 
 
@@ -334,17 +263,7 @@ async def view(backend: Backend, record: CompetitionRecord) -> CompetitionView:
 
 
 async def settled_rules(backend: Backend, rules: RulesRequest, *, lot: str) -> CompetitionRules:
-    """Return the rules that a new competition is played by.
-
-    Args:
-        backend: whose ladder says what is left open.
-        rules: what is asked for.
-        lot: seed text of the last tie-break.
-
-    Raises:
-        InputError: they cannot be played.
-        NotFoundError: there is no such ladder.
-    """
+    """Return the rules that a new competition is played by; ``lot`` seeds the last tie-break."""
     ruleset = await backend.ruleset(rules.ruleset)
     return rules.settled(ruleset, backend.settings.ladder(ruleset), lot=lot)
 
@@ -363,11 +282,7 @@ def seed_bytes(text: str) -> bytes | None:
 
 
 def checked_id(competition: str) -> str:
-    """Return an id that may be one of a competition or a league.
-
-    Raises:
-        NotFoundError: it cannot be one.
-    """
+    """Return an id that may be one of a competition or a league."""
     if not _ID.fullmatch(competition):
         raise NotFoundError(
             f"there is no competition {competition!r}; ids are such as t-cup, l-main.s3, l-main"

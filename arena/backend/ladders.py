@@ -1,4 +1,4 @@
-"""Ladders: which there are, and who stands where."""
+"""Lists ladders and their standings."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arena.backend import pages
-from arena.backend.access import deed
+from arena.backend.access import Service, authorized
 from arena.backend.pages import Page
 from arena.queue.strengths import published
 
 if TYPE_CHECKING:
     from arena.backend.access import Caller
-    from arena.backend.backend import Backend
     from arena.backend.pages import PageRequest
     from arena.bots.registry import Bot
     from arena.queue.models import Standing
@@ -24,14 +23,12 @@ class LadderSummary:
     """A ladder.
 
     Attributes:
-        ruleset: canonical text.
-        bots: how many are on it.
-        matches: that have ended and that it remembers.
+        match_count: that have ended and that it remembers.
     """
 
     ruleset: str
-    bots: int
-    matches: int
+    bot_count: int
+    match_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,6 @@ class LadderLine:
     """A bot's line of a ladder.
 
     Attributes:
-        standing: its rating and place.
         bot: the bot, if the registry still knows it.
         rated_matches: of its active version.
         strength: of the batch column, if it has been measured.
@@ -51,30 +47,19 @@ class LadderLine:
     strength: LadderStrength | None
 
 
-class Ladders:
-    """Deeds about ladders.
+class Ladders(Service):
+    """Reads ladders."""
 
-    Args:
-        backend: the arena.
-    """
-
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def list_ladders(self, _caller: Caller) -> list[LadderSummary]:
         """Return the ladders by ruleset."""
         return [await self._summary(ruleset) for ruleset in await self._backend.queues.rulesets()]
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def get_ladder(
         self, _caller: Caller, ruleset: str, page: PageRequest
     ) -> tuple[LadderSummary, Page[LadderLine]]:
-        """Return a ladder and a part of its lines, the best bot first.
-
-        Raises:
-            NotFoundError: there is no such ladder.
-        """
+        """Return a ladder and a part of its lines, the best bot first."""
         ruleset = await self._backend.ruleset(ruleset)
         of = ("ladder", ruleset)
         size, start = pages.page_size(page.size), page.start(of=of)

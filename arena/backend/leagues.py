@@ -1,4 +1,4 @@
-"""Leagues: creating and reading them, calling their seasons."""
+"""Creates and reads leagues, and calls for their seasons."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arena.backend import competitions as shared
-from arena.backend.access import deed
+from arena.backend.access import Service, authorized
 from arena.competitions import entry as competition_entry
 from arena.competitions.leagues import LeagueRules
 from arena.competitions.records import LEAGUE
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.backend.access import Caller
-    from arena.backend.backend import Backend
     from arena.backend.competitions import RulesRequest
     from arena.competitions.leagues import LeagueRecord
     from arena.competitions.records import CompetitionRecord
@@ -27,7 +26,6 @@ class LeagueRequest:
     """A league as it is asked for.
 
     Attributes:
-        matches: the rules of its matches.
         schedule: when seasons begin; see `LeagueRules`.
         seasons: how many there are; 0 for no end.
         division: entrants of one in the first season; 0 for up to 16.
@@ -50,18 +48,10 @@ class LeagueView:
     seasons: Sequence[CompetitionRecord]
 
 
-class Leagues:
-    """Deeds about leagues.
+class Leagues(Service):
+    """Creates and reads leagues."""
 
-    Args:
-        backend: the arena.
-    """
-
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self._leagues = backend.leagues
-
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def create(
         self,
         _caller: Caller,
@@ -72,19 +62,7 @@ class Leagues:
         everybody: bool = False,
         seed: str = "",
     ) -> LeagueRecord:
-        """Create a league and enter bots, all in one step.
-
-        Args:
-            name: what it is called.
-            league: what is played, and when.
-            bots: who enters.
-            everybody: whether every active bot of the ladder enters, behind the bots.
-            seed: text that all boards follow from; "" for random ones.
-
-        Raises:
-            InputError: no possible name or rules, no such bot, or one that cannot play.
-            PreconditionError: there is a league of this name, or more enter than may.
-        """
+        """Create a league and enter bots, all in one step; see `Tournaments.create`."""
         matches = await shared.settled_rules(self._backend, league.matches, lot=name)
         return await competition_entry.create_league(
             self._backend,
@@ -100,33 +78,24 @@ class Leagues:
             seed=shared.seed_bytes(seed),
         )
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def list_leagues(self, _caller: Caller) -> list[LeagueRecord]:
         """Return the leagues by id."""
-        return await self._leagues.all()
+        return await self._backend.leagues.all()
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def get_league(self, _caller: Caller, league_id: str) -> LeagueView:
-        """Return a league.
-
-        Raises:
-            NotFoundError: there is none of this id.
-        """
-        league = await self._leagues.get(shared.checked_id(league_id))
+        """Return a league."""
+        league = await self._backend.leagues.get(shared.checked_id(league_id))
         seasons = [
             await self._backend.competitions.find(league.season_id(number))
             for number in range(1, league.season + 1)
         ]
-        bots = await self._leagues.entries(league.id)
+        bots = await self._backend.leagues.entries(league.id)
         return LeagueView(league, bots, [each for each in seasons if each is not None])
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def call_season(self, _caller: Caller, league_id: str) -> LeagueRecord:
-        """Make the next season due now; it begins when the present one is over.
-
-        Raises:
-            NotFoundError: there is no such league.
-            PreconditionError: its state forbids it.
-        """
-        await self._leagues.call_season(shared.checked_id(league_id))
-        return await self._leagues.get(league_id)
+        """Make the next season due now; it begins when the present one is over."""
+        await self._backend.leagues.call_season(shared.checked_id(league_id))
+        return await self._backend.leagues.get(league_id)

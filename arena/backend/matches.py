@@ -1,4 +1,4 @@
-"""Matches: where they stand, their results, replays and logs."""
+"""Reads matches: their states, results, replays and logs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from arena.backend import pages
-from arena.backend.access import deed
+from arena.backend.access import Service, authorized
 from arena.backend.pages import Page
 from arena.errors import DeniedError, NotFoundError, PreconditionError
 from arena.owners.tokens import Scope
@@ -30,7 +30,7 @@ _SCANNED: Final = 2000
 
 
 class MatchState(StrEnum):
-    """Where a match stands."""
+    """The state of a match, as callers see it."""
 
     WAITING = "waiting"
     PLAYING = "playing"
@@ -52,14 +52,7 @@ _STATES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """A match that some ladder knows; it has a spec before it has ended, a result then.
-
-    Attributes:
-        ruleset: the ladder.
-        phase: where it stands.
-        spec: what is to be played; None when it has ended.
-        result: what came of it; None before it has ended.
-    """
+    """A match that some ladder knows; it has a spec before it has ended, a result then."""
 
     ruleset: str
     phase: MatchPhase
@@ -68,7 +61,7 @@ class Match:
 
     @property
     def state(self) -> MatchState:
-        """Where it stands, as callers see it."""
+        """Its state, as callers see it."""
         return _STATES[self.phase]
 
 
@@ -77,9 +70,6 @@ class ProcessName:
     """One process of a bot in a match.
 
     Attributes:
-        entrant: which one, from 0.
-        version: that played.
-        table: from 0.
         hand: which of its team's seats it played, from 0; 0 without teams.
     """
 
@@ -113,11 +103,7 @@ async def look(backend: Backend, ruleset: str, match_id: str) -> Match | None:
 
 
 async def find(backend: Backend, match_id: str) -> Match:
-    """Return a match of any ladder.
-
-    Raises:
-        NotFoundError: no ladder knows it.
-    """
+    """Return a match of any ladder."""
     if MATCH_ID.fullmatch(match_id):
         for ruleset in await backend.queues.rulesets():
             found = await look(backend, ruleset, match_id)
@@ -135,11 +121,7 @@ async def find_ended(
         backend: the arena.
         match_id: the match.
         lock: held while the archive is searched, as old results have no index.
-        ruleset: its ladder, whose archive is searched when the ladder has forgotten the match.
-
-    Raises:
-        NotFoundError: no ladder knows it.
-        PreconditionError: it has not ended.
+        ruleset: the ladder whose archive is searched when no ladder knows the match any more.
     """
     try:
         found = await find(backend, match_id)
@@ -159,27 +141,19 @@ async def find_ended(
     return found.ruleset, found.result
 
 
-class Matches:
-    """Deeds about matches.
-
-    Args:
-        backend: the arena.
-    """
+class Matches(Service):
+    """Reads matches, replays and logs."""
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self._lock = asyncio.Lock()
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def get_match(self, _caller: Caller, match_id: str) -> Match:
-        """Return a match.
-
-        Raises:
-            NotFoundError: no ladder knows it.
-        """
+        """Return a match."""
         return await find(self._backend, match_id)
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def list_matches(
         self, _caller: Caller, page: PageRequest, *, ruleset: str = "", bot: str = ""
     ) -> Page[Match]:
@@ -208,18 +182,13 @@ class Matches:
             low -= pages.MOST
         return _Latest(ruleset, found[:count], low if low > ends.archived + 1 else 0)
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def get_replay(self, _caller: Caller, match_id: str, *, ruleset: str = "") -> bytes:
         """Return the file of a replay, however long ago its match has ended.
 
         A replay is archived just before its result is committed: until then nobody gets it.
 
-        Args:
-            match_id: the match.
-            ruleset: as for `find_ended`.
-
         Raises:
-            NotFoundError: no such match, or its replay is gone.
             PreconditionError: it has not ended, or the round of its competition has not.
         """
         found, result = await find_ended(self._backend, match_id, lock=self._lock, ruleset=ruleset)
@@ -228,16 +197,14 @@ class Matches:
             self._backend.archive.get_replay, found, match_id, digest=result.digest
         )
 
-    @deed(Scope.AUTHOR)
+    @authorized(Scope.AUTHOR)
     async def get_match_log(
         self, caller: Caller, match_id: str
     ) -> AsyncIterator[tuple[ProcessName, str]]:
         """Yield what each process of the caller's own bots printed.
 
         Raises:
-            NotFoundError: no such match.
-            PreconditionError: it has not ended, or the round of its competition has not.
-            DeniedError: none of the caller's bots played in it.
+            PreconditionError: as `get_replay`.
         """
         ruleset, result = await find_ended(self._backend, match_id)
         bots = await self._backend.registry.bots_named(dict.fromkeys(result.bots))
@@ -253,13 +220,10 @@ class Matches:
             )
         await self._backend.require_unsealed(match_id)
         for process in _processes(ruleset, result, own):
+            place = ruleset, match_id, process.log
             try:
                 data = await asyncio.to_thread(
-                    self._backend.archive.get_log,
-                    ruleset,
-                    result.match_id,
-                    process.log,
-                    digest=result.digest,
+                    self._backend.archive.get_log, *place, digest=result.digest
                 )
             except NotFoundError:
                 continue  # it printed nothing, or the log was removed to make room

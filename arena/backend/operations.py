@@ -1,4 +1,4 @@
-"""What operators see and do: annulments, dead matches, queues, the processes that are alive."""
+"""Annuls matches, retries or purges dead ones, and reports queues, disk usage and processes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from arena.backend.access import deed
+from arena.backend.access import Service, authorized
 from arena.backend.matches import Match, ended, find, find_ended
 from arena.competitions import annulment as competition_annulment
 from arena.db.presence import Presence
@@ -28,7 +28,7 @@ REASON: Final = 200
 """Characters of an operator's sentence."""
 
 _SHOWN: Final = 200
-"""Flows, and dead matches, that are told of all queues together; a message has an end."""
+"""Flows, and dead matches, that are sent of all queues together; messages are bounded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,6 @@ class AnnulledMatch:
     """What came of an annulment.
 
     Attributes:
-        match: as it is now.
         is_new: whether it had not been annulled before.
         played_again_as: the id under which its competition plays it again; "" when none does.
     """
@@ -51,11 +50,9 @@ class QueueView:
     """The matches of a ladder that have not ended.
 
     Attributes:
-        ruleset: canonical text.
-        counts: how many stand where.
         oldest: how long the match that is next has waited.
-        flows: those with matches, by name, as far as they are told.
-        dead: the longest dead first, as far as they are told.
+        flows: those with matches, by name, as far as they are sent.
+        dead: the longest dead first, as far as they are sent.
     """
 
     ruleset: str
@@ -80,7 +77,6 @@ class QueueReport:
     """What waits, and how full the archive is.
 
     Attributes:
-        queues: by ruleset.
         stored: in the archive, by kind.
         cache: the bots that are unpacked on this machine, each counted as one file.
         owner_limit_bytes: the most that one owner's versions may take; 0 for no bound.
@@ -92,31 +88,20 @@ class QueueReport:
     owner_limit_bytes: int
 
 
-class Operations:
-    """Deeds of operators.
-
-    Args:
-        backend: the arena.
-    """
+class Operations(Service):
+    """Manages matches and queues for operators."""
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self._lock = asyncio.Lock()
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def annul_match(
         self, _caller: Caller, match_id: str, *, reason: str, ruleset: str = ""
     ) -> AnnulledMatch:
-        """Take a match out of the ratings; its competition, if it is under way, plays it again.
-
-        Args:
-            match_id: a match that has ended.
-            reason: shown with the match.
-            ruleset: its ladder, needed only when that has forgotten the match.
+        """Annul a match; its competition, if it is under way, plays it again.
 
         Raises:
-            InputError: the reason is no sentence.
-            NotFoundError: no such match.
             PreconditionError: it has not ended, or its competition went on from its result.
         """
         reason = checked_reason(reason)
@@ -136,24 +121,15 @@ class Operations:
             played_again_as=await competition_annulment.played_again_as(self._backend, match_id),
         )
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def retry_match(self, _caller: Caller, match_id: str) -> Match:
-        """Queue a dead match again; return it.
-
-        Raises:
-            NotFoundError: no such match.
-            PreconditionError: it is not dead.
-        """
+        """Queue a dead match again; return it."""
         await (await self._queue_of_dead(match_id)).retry(match_id)
         return await find(self._backend, match_id)
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def purge_match(self, _caller: Caller, match_id: str) -> None:
-        """Forget a dead match.
-
-        Raises:
-            NotFoundError, PreconditionError: as `retry_match`.
-        """
+        """Purge a dead match."""
         await (await self._queue_of_dead(match_id)).purge(match_id)
 
     async def _queue_of_dead(self, match_id: str) -> MatchQueue:
@@ -164,22 +140,14 @@ class Operations:
             )
         return self._backend.queues.queue(found.ruleset)
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def retry_matches(self, _caller: Caller, *, ruleset: str = "") -> int:
-        """Queue all dead matches again, of a ladder if named; return how many.
-
-        Raises:
-            NotFoundError: there is no such ladder.
-        """
+        """Queue all dead matches again, of a ladder if named; return how many."""
         return await self._for_all_dead(ruleset, lambda queue, match: queue.retry(match))
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def purge_matches(self, _caller: Caller, *, ruleset: str = "") -> int:
-        """Forget all dead matches, of a ladder if named; return how many.
-
-        Raises:
-            NotFoundError: there is no such ladder.
-        """
+        """Purge all dead matches, of a ladder if named; return how many."""
         return await self._for_all_dead(ruleset, lambda queue, match: queue.purge(match))
 
     async def _for_all_dead(
@@ -192,7 +160,7 @@ class Operations:
                 done += await act(queue, match.spec.id)
         return done
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def get_queue(self, _caller: Caller) -> QueueReport:
         """Return what waits, and how full the archive is."""
         settings, archive = self._backend.settings, self._backend.archive
@@ -223,18 +191,14 @@ class Operations:
             dead=(await queue.dead())[:most],
         )
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def list_workers(self, _caller: Caller) -> list[Announcement]:
         """Return the processes that are alive, by name."""
         return await Presence(self._backend.redis).alive()
 
 
 def checked_reason(text: str) -> str:
-    """Return an operator's reason.
-
-    Raises:
-        InputError: there is none, or it is too long.
-    """
+    """Return an operator's reason."""
     if not 1 <= len(text) <= REASON or not text.isprintable():
         raise InputError(f"a reason is one sentence of 1 to {REASON} characters")
     return text

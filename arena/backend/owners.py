@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from arena.backend.access import deed
+from arena.backend.access import Service, authorized
 from arena.bots.registry import BotState
 from arena.errors import DeniedError, NotFoundError
 from arena.owners.tokens import Scope
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from arena.backend.access import Caller
-    from arena.backend.backend import Backend
     from arena.backend.pages import Page, PageRequest
     from arena.owners.tokens import CreatedToken, Token
 
@@ -30,18 +29,10 @@ class Identity:
     used: OwnerLimits
 
 
-class Owners:
-    """Deeds about owners.
+class Owners(Service):
+    """Manages owners, tokens and webhooks."""
 
-    Args:
-        backend: the arena.
-    """
-
-    def __init__(self, backend: Backend) -> None:
-        self._accounts = backend.accounts
-        self._backend = backend
-
-    @deed()
+    @authorized()
     async def get_identity(self, caller: Caller) -> Identity:
         """Return whose token this is, and what its owner may still do."""
         limits, owner = self._backend.limits, caller.owner
@@ -53,21 +44,17 @@ class Owners:
         )
         return Identity(caller.token, limits.most, used)
 
-    @deed(Scope.ADMIN)
+    @authorized(Scope.ADMIN)
     async def create_owner(self, _caller: Caller, name: str) -> bool:
-        """Register an owner; return whether the name was not known.
-
-        Raises:
-            InputError: no name of an owner.
-        """
+        """Register an owner; return whether the name was not known."""
         return await self._backend.registry.add_owner(name)
 
-    @deed(Scope.ADMIN)
+    @authorized(Scope.ADMIN)
     async def list_owners(self, _caller: Caller, page: PageRequest) -> Page[str]:
         """Return the owners by name."""
         return page.cut_by_name(await self._backend.registry.owners(), str, of=("owners",))
 
-    @deed()
+    @authorized()
     async def create_token(
         self,
         caller: Caller,
@@ -85,10 +72,6 @@ class Owners:
             scopes: what it may do.
             name: what it is for.
             lifetime: None for as long as the caller may give.
-
-        Raises:
-            DeniedError: the caller may not give that much.
-            InputError: no scopes, or no possible name or lifetime.
         """
         owner = _owner(caller, owner)
         beyond = scopes - caller.token.scopes
@@ -98,45 +81,33 @@ class Owners:
                 reason="SCOPE_MISSING",
                 facts={"scope": min(beyond).value},
             )
-        return await self._accounts.create(
+        return await self._backend.accounts.create(
             owner, scopes=scopes, name=name, lifetime=_lifetime(caller, lifetime)
         )
 
-    @deed()
+    @authorized()
     async def list_tokens(self, caller: Caller, *, owner: str = "") -> list[Token]:
-        """Return the tokens of the caller, or for an admin anybody's, the oldest first.
+        """Return the tokens of the caller, or for an admin anybody's, the oldest first."""
+        return await self._backend.accounts.tokens(_owner(caller, owner))
 
-        Raises:
-            DeniedError: another owner's, and the caller is no admin.
-        """
-        return await self._accounts.tokens(_owner(caller, owner))
-
-    @deed()
+    @authorized()
     async def revoke_token(self, caller: Caller, token_id: str) -> Token:
-        """Revoke a token of the caller's, or as an admin anybody's; return it.
-
-        Raises:
-            NotFoundError: there is none that the caller may revoke.
-        """
-        token = await self._accounts.token(token_id)
+        """Revoke a token of the caller's, or as an admin anybody's; return it."""
+        token = await self._backend.accounts.token(token_id)
         if token.owner != caller.owner and not caller.has(Scope.ADMIN):
             # That the id exists is nothing a stranger should learn.
             raise NotFoundError(f"there is no token {token_id}; `arena token list` names yours")
-        return await self._accounts.revoke(token.id)
+        return await self._backend.accounts.revoke(token.id)
 
-    @deed(Scope.AUTHOR)
+    @authorized(Scope.AUTHOR)
     async def set_webhook(self, caller: Caller, url: str) -> str:
-        """Set the caller's webhook, or end it by ""; return the key that signs its events.
-
-        Raises:
-            InputError: no address that events may be posted to.
-        """
+        """Set the caller's webhook, or delete it by ""; return the key that signs its events."""
         if not url:
             await self._backend.webhooks.remove(caller.owner)
             return ""
         return await self._backend.webhooks.set(caller.owner, url)
 
-    @deed(Scope.AUTHOR)
+    @authorized(Scope.AUTHOR)
     async def get_webhook(self, caller: Caller) -> str:
         """Return the address of the caller's webhook; "" when there is none."""
         return await self._backend.webhooks.url(caller.owner) or ""

@@ -1,4 +1,4 @@
-"""Long lists in pages: a page token says where the next one begins.
+"""Paginates long lists: a page token says where the next page begins.
 
 A token belongs to its list and its filters: another list's is refused.
 """
@@ -23,7 +23,6 @@ class Page(Generic[_T]):
     """A part of a list.
 
     Attributes:
-        entries: in the list's order.
         next_token: asks for the next page; "" when there is none.
     """
 
@@ -44,11 +43,7 @@ class PageRequest:
     token: str = ""
 
     def cut(self, entries: Sequence[_T], *, of: Sequence[str]) -> Page[_T]:
-        """Return the wanted part of a whole list, which a token counts into.
-
-        Raises:
-            InputError: as `page_size` and `place`.
-        """
+        """Return the wanted part of a whole list, which a token counts into."""
         size, start = page_size(self.size), self.start(of=of)
         more = len(entries) > start + size
         token = page_token(start + size, of=of) if more else ""
@@ -61,11 +56,7 @@ class PageRequest:
     def cut_by_name(
         self, entries: Sequence[_T], name: Callable[[_T], str], *, of: Sequence[str]
     ) -> Page[_T]:
-        """Return the wanted part of a whole list that is sorted by names, one for each entry.
-
-        Raises:
-            InputError: as `page_size` and `place`.
-        """
+        """Return the wanted part of a whole list that is sorted by names, one for each entry."""
         size, after = page_size(self.size), place(self.token, str, of=of) or ""
         left = [entry for entry in entries if name(entry) > after]
         token = page_token(name(left[size - 1]), of=of) if len(left) > size else ""
@@ -73,11 +64,7 @@ class PageRequest:
 
 
 def page_size(asked: int) -> int:
-    """Return how many entries a page has.
-
-    Raises:
-        InputError: a negative number.
-    """
+    """Return how many entries a page has."""
     if asked < 0:
         raise InputError(f"page_size is 0 to {MOST}, not {asked}", reason="PAGE_SIZE")
     return min(asked or SIZE, MOST)

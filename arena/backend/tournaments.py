@@ -1,4 +1,4 @@
-"""Tournaments: planning, creating, opening and starting them."""
+"""Forecasts, creates, opens and starts tournaments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from arena.backend import competitions as shared
-from arena.backend.access import deed
+from arena.backend.access import Service, authorized
 from arena.competitions import entry as competition_entry
 from arena.competitions.forecast import forecast, measure
 from arena.competitions.records import TOURNAMENT
@@ -17,44 +17,32 @@ from arena.owners.tokens import Scope
 from referee.games import parse_ruleset
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from arena.backend.access import Caller
-    from arena.backend.backend import Backend
     from arena.backend.competitions import CompetitionView, RulesRequest
     from arena.competitions.forecast import Forecast, Measurements
 
 MOST_ENTRANTS: Final = 1024
-"""Of a tournament that is forecast: the playing through takes time."""
+"""Entrants of a tournament that is forecast: simulating it takes time."""
 
 _LATEST: Final = 500
 """Results of the ladder that a forecast is based on."""
 
 
-class Tournaments:
-    """Deeds about tournaments.
+class Tournaments(Service):
+    """Plans, creates and starts tournaments."""
 
-    Args:
-        backend: the arena.
-    """
-
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self._competitions = backend.competitions
-
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def plan(
         self, _caller: Caller, rules: RulesRequest, *, entrants: int, slots: int | None = None
     ) -> tuple[Forecast, Measurements]:
-        """Return what a tournament would take, and what that is based on.
+        """Forecast a tournament; return the forecast and the measurements that it is based on.
 
         Args:
             rules: what would be played.
             entrants: how many would play.
             slots: tables that are played at once; None for those of the present workers.
-
-        Raises:
-            InputError: it cannot be played.
         """
         if not 2 <= entrants <= MOST_ENTRANTS:
             raise InputError(f"entrant_count is 2 to {MOST_ENTRANTS}, not {entrants}")
@@ -73,7 +61,7 @@ class Tournaments:
         )
         return found, measured
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def create(  # noqa: PLR0913 -- all that a tournament begins with
         self,
         _caller: Caller,
@@ -85,11 +73,11 @@ class Tournaments:
         seed: str = "",
         is_open: bool = False,
         start: bool = False,
-    ) -> tuple[CompetitionView, dict[str, str]]:
-        """Create a tournament and enter bots; perhaps start it, and then all in one step.
+    ) -> tuple[CompetitionView, Mapping[str, str]]:
+        """Create a tournament and enter bots, and start it if that is asked for, all in one step.
 
         Args:
-            name: what it is called.
+            name: without its kind: ``cup``.
             rules: what is played.
             entries: bots and versions.
             everybody: whether every active bot of the ladder enters, behind the entries.
@@ -99,62 +87,41 @@ class Tournaments:
 
         Returns:
             The tournament, and by entry why some do not play, when it started.
-
-        Raises:
-            InputError: no possible name or rules, no such bot, or one that cannot play.
-            PreconditionError: there is a tournament of this name, or more enter than may.
         """
         settled = await shared.settled_rules(self._backend, rules, lot=name)
         wanted = await shared.with_everybody(
             self._backend, entries, settled.ruleset, everybody=everybody
         )
-        competition, left_out = f"{TOURNAMENT}-{name}", {}
-        if start:
-            record, frozen = await competition_entry.create_started(
-                self._backend,
-                competition,
-                settled,
-                wanted,
-                seed=shared.seed_bytes(seed),
-            )
-            left_out = frozen.left_out
-        else:
-            record = await competition_entry.create(
-                self._backend,
-                competition,
-                settled,
-                wanted,
-                seed=shared.seed_bytes(seed),
-                is_open=is_open,
-            )
+        record, left_out = await competition_entry.create(
+            self._backend,
+            f"{TOURNAMENT}-{name}",
+            settled,
+            wanted,
+            seed=shared.seed_bytes(seed),
+            is_open=is_open,
+            at_once=start,
+        )
         return await shared.view(self._backend, record), left_out
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def open(self, _caller: Caller, competition: str) -> CompetitionView:
-        """Let owners enter their own bots.
-
-        Raises:
-            NotFoundError: there is no such tournament.
-            PreconditionError: it has started.
-        """
+        """Open a tournament, so that owners may enter their own bots."""
         record = await shared.get(self._backend, competition)
-        await self._competitions.open(record.id)
-        return await shared.view(self._backend, await self._competitions.get(record.id))
+        await self._backend.competitions.open(record.id)
+        return await shared.view(self._backend, await self._backend.competitions.get(record.id))
 
-    @deed(Scope.OPERATOR)
+    @authorized(Scope.OPERATOR)
     async def start(
         self, _caller: Caller, competition: str
-    ) -> tuple[CompetitionView, dict[str, str]]:
-        """Start a tournament: entrants and versions are settled from now on.
+    ) -> tuple[CompetitionView, Mapping[str, str]]:
+        """Start a tournament: its entrants and their versions are fixed from now on.
 
         Returns:
             The tournament, and by entry why some do not play.
 
         Raises:
-            NotFoundError: there is no such tournament.
-            PreconditionError: it has started.
             InputError: its format cannot be played by those who have entered.
         """
         record = await shared.get(self._backend, competition)
-        started, frozen = await competition_entry.start(self._backend, record.id)
-        return await shared.view(self._backend, started), frozen.left_out
+        started, left_out = await competition_entry.start(self._backend, record.id)
+        return await shared.view(self._backend, started), left_out

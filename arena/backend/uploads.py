@@ -1,4 +1,4 @@
-"""Uploads of bots.
+"""Receives uploads of bots and stores them.
 
 An archive is received whole into a file that nobody else sees, and judged only then: what was cut
 off leaves nothing behind. From there on it is stored whether its caller waits for it or not.
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from arena.backend.access import deed
+from arena.backend.access import Service, authorized
 from arena.bots.placement import update_ladders
 from arena.bots.registry import BotState
 from arena.errors import InputError, NotFoundError
@@ -65,27 +65,21 @@ Piece = Header | bytes
 """What an upload is made of: its header, then chunks of a tar.gz."""
 
 
-class Uploads:
-    """Deeds that upload bots.
-
-    Args:
-        backend: the arena.
-    """
+class Uploads(Service):
+    """Receives and stores uploaded bots."""
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self._room = asyncio.Semaphore(AT_ONCE)
         self._shelf = asyncio.Semaphore(STORED_AT_ONCE)
         self._storing: set[asyncio.Task[tuple[AddedVersion, int]]] = set()
 
-    @deed(Scope.AUTHOR)
+    @authorized(Scope.AUTHOR)
     async def submit_version(self, caller: Caller, pieces: AsyncIterator[Piece]) -> AddedVersion:
         """Store an uploaded archive as a version that is tried next.
 
         Raises:
             InputError: it is not what its header says, or holds no bot that can be played.
-            LimitError: the caller has uploaded too much.
-            PreconditionError: the bot is another owner's, or suspended.
             TimeoutError: the next piece did not come.
         """
         owner = caller.owner
@@ -103,17 +97,13 @@ class Uploads:
         await self._backend.limits.take_upload(owner)
         return (await self._receive_and_store(pieces, store))[0]
 
-    @deed(Scope.ADMIN)
+    @authorized(Scope.ADMIN)
     async def add_bot(
         self, _caller: Caller, pieces: AsyncIterator[Piece]
     ) -> tuple[AddedVersion, int]:
         """Add an uploaded archive as the active version of its bot, trusted, on its ladders.
 
-        Returns:
-            What was added, and how many of its matches were cancelled on other ladders.
-
-        Raises:
-            InputError, PreconditionError, TimeoutError: as `submit_version`.
+        Returns also how many of its matches were cancelled on other ladders.
         """
 
         async def store(file: BinaryIO, header: Header) -> tuple[AddedVersion, int]:
@@ -179,12 +169,7 @@ class Uploads:
 
 
 async def _receive(pieces: AsyncIterator[Piece], file: BinaryIO) -> Header:
-    """Write an archive to a file; return its header.
-
-    Raises:
-        InputError: it is not what its header says, or too large.
-        TimeoutError: nothing came for too long.
-    """
+    """Write an archive to a file and check it against its header; return the header."""
     header = await _header(pieces)
     sha256, size = hashlib.sha256(), 0
     while (chunk := await _next(pieces)) is not None:

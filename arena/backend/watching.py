@@ -1,4 +1,4 @@
-"""Streams: what changes is told as it changes.
+"""Streams matches to callers while they change.
 
 A stream has an end even when nobody closes it, and an owner (a stranger: an address) has only so
 many of them open.
@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from arena.backend.access import deed
+from arena.backend.access import Service, authorized
 from arena.backend.matches import ended, find, look
 from arena.errors import LimitError
 from arena.queue.log_entries import LoggedResult
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from arena.backend.matches import Match
 
 LIFE: Final = timedelta(hours=1)
-"""A stream that was open for so long ends; its caller opens another one."""
+"""A stream ends after this time; its caller opens another one."""
 
 STREAMS: Final = 16
 """Open streams of one owner."""
@@ -36,8 +36,7 @@ STREAMS: Final = 16
 STRANGERS: Final = 200
 """Open streams of all who call without a token."""
 
-LOOK: Final = 0.25
-"""Seconds between two looks."""
+POLL_SECONDS: Final = 0.25
 
 _PAGE: Final = 200
 _RETRY: Final = timedelta(seconds=5)
@@ -51,12 +50,8 @@ class Streams:
         self.closing = asyncio.Event()
 
     @contextmanager
-    def one(self, who: str) -> Iterator[None]:
-        """Take one for as long as the block runs.
-
-        Raises:
-            LimitError: there are too many.
-        """
+    def opened(self, who: str) -> Iterator[None]:
+        """Count a stream as open while the block runs; `LimitError` if there are too many."""
         most = STREAMS if who else STRANGERS
         if self._open[who] >= most:
             raise LimitError(
@@ -72,38 +67,28 @@ class Streams:
             if not self._open[who]:
                 del self._open[who]
 
-    async def looks(self) -> AsyncIterator[None]:
-        """Yield whenever it is time to look again, until the stream's life is over."""
+    async def polls(self) -> AsyncIterator[None]:
+        """Yield whenever it is time to poll, until the stream has to end."""
         end = time.monotonic() + LIFE.total_seconds()
         while time.monotonic() < end and not self.closing.is_set():
             yield
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(POLL_SECONDS)
 
 
-class Watching:
-    """Deeds that watch matches.
-
-    Args:
-        backend: the arena.
-        streams: counts what is open.
-    """
+class Watching(Service):
+    """Streams matches."""
 
     def __init__(self, backend: Backend, streams: Streams) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self._streams = streams
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def watch_match(self, caller: Caller, match_id: str) -> AsyncIterator[Match]:
-        """Yield a match whenever its state changes, until it has ended.
-
-        Raises:
-            LimitError: the caller has too many streams open.
-            NotFoundError: no ladder knows the match.
-        """
-        with self._streams.one(caller.owner):
+        """Yield a match whenever its state changes, until it has ended."""
+        with self._streams.opened(caller.owner):
             match = await find(self._backend, match_id)
             told = None
-            async for _ in self._streams.looks():
+            async for _ in self._streams.polls():
                 now = await look(self._backend, match.ruleset, match_id)
                 match = now or replace(match, phase=MatchPhase.CANCELLED)
                 if match.state != told:
@@ -112,28 +97,20 @@ class Watching:
                 if now is None or now.phase is MatchPhase.DONE:
                     return
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     async def watch_matches(
         self, caller: Caller, ruleset: str, *, bot: str = "", after: int | None = None
     ) -> AsyncIterator[Match]:
         """Yield the results of a ladder as they are committed.
 
-        Args:
-            caller: anybody.
-            ruleset: the ladder.
-            bot: only its results; "" for all.
-            after: only results behind this sequence; None for those that come from now on.
-
-        Raises:
-            LimitError: the caller has too many streams open.
-            NotFoundError: there is no such ladder.
+        Those of one bot if it is named; those behind a sequence, or else those from now on.
         """
-        with self._streams.one(caller.owner):
+        with self._streams.opened(caller.owner):
             ruleset = await self._backend.ruleset(ruleset)
             ladder = self._backend.queues.ladder(ruleset)
             ends = await ladder.ends()
             after = ends.sequence if after is None else max(after, ends.archived)
-            async for _ in self._streams.looks():
+            async for _ in self._streams.polls():
                 while entries := await ladder.entries(after=after, count=_PAGE):
                     after = entries[-1].sequence
                     for entry in entries:

@@ -124,12 +124,13 @@ async def _play(
         await arena.queues.queue(ruleset).pause(FLOW)
         added = [await add_bot(arena, each, owner=HOUSE, rulesets=[ruleset]) for each in folders]
         store = CompetitionStore(arena.redis)
-        record, _ = await competition_entry.create_started(
+        record, _ = await competition_entry.create(
             arena,
             HERE,
             rules_of(wanted).settled(ruleset, settings.ladder(ruleset), lot=seed),
             [each.bot.name for each in added],
             seed=hashlib.sha256(seed.encode()).digest() if seed else None,
+            at_once=True,
         )
         told = 0
         while record.state not in _OVER:

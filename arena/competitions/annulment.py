@@ -1,4 +1,4 @@
-"""Annuls matches of competitions: when that is allowed, and what has to be played again.
+"""Annuls matches of competitions: checks that it is allowed, and finds what is played again.
 
 The log of the ladder has the say: what it holds before the annulment was played on the match's
 basis, what comes after it was not. A match that others of the competition followed from is annulled
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from arena.competitions.records import CompetitionState, competition_of, next_id, planned_id
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from arena.queue.ladder import Ladder
 
 HOLD: Final = timedelta(seconds=60)
-"""How long a competition waits at its end for an annulment that was begun."""
+"""How long a begun annulment keeps its competition from ending."""
 
 _KNOCK_OUTS: Final = {Format.SINGLE_ELIMINATION, Format.DOUBLE_ELIMINATION, Format.GROUPS}
 """Formats in which results decide who meets whom, and a replay may decide otherwise."""
@@ -40,7 +41,7 @@ _NAMED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Consequences:
-    """What changes in a competition when a result is taken out.
+    """What changes in a competition when a match is annulled.
 
     Attributes:
         results: the matches of the plan whose results go: the annulled one, and walkovers that
@@ -64,7 +65,7 @@ def consequences(
     *,
     begun: int,
 ) -> Consequences:
-    """Return what follows when a result is taken out.
+    """Return what changes when a match is annulled.
 
     Args:
         competition: a tournament or a division.
@@ -114,16 +115,14 @@ async def annul(arena: Arena, match_id: str, *, ruleset: str, reason: str) -> bo
         False when the match had been annulled before.
 
     Raises:
-        InputError: no such match is done.
         PreconditionError: its competition has ended, or went on from its result.
-        ArenaError: as `arena.queue.rebuild.annul`.
     """
     ladder = arena.queues.ladder(ruleset)
     competition = competition_of(match_id)
     check = None
     if competition is not None:
         store = CompetitionStore(arena.redis)
-        check = _Check(match_id, competition, ladder, store).require_no_successor
+        check = partial(_require_no_successor, store, ladder, competition, match_id)
     return await rebuild.annul(ladder, match_id, reason=reason, archive=arena.archive, check=check)
 
 
@@ -137,59 +136,54 @@ async def played_again_as(arena: Arena, match_id: str) -> str:
     return next_id(match_id) if playing == match_id else playing
 
 
-class _Check:
-    """Whether a competition can follow an annulment."""
+async def _require_no_successor(
+    competitions: CompetitionStore, ladder: Ladder, competition: str, match_id: str
+) -> None:
+    """Keep the competition from ending, and refuse if matches that follow have been played."""
+    await competitions.hold(competition, match_id, duration=HOLD)
+    record = await competitions.find(competition)
+    if record is None or record.state is CompetitionState.CANCELLED:
+        return
+    if record.state is CompetitionState.ENDED:
+        raise PreconditionError(
+            f"the match {match_id} counts in {record.id}, which has ended; its standings are final",
+            reason="IN_COMPETITION",
+        )
+    played = await _played_after(record, match_id, await competitions.results(competition), ladder)
+    if played:
+        await competitions.release(competition, match_id)
+        latest = played[::-1]
+        named = ", ".join(latest[:_NAMED]) + (", ..." if len(latest) > _NAMED else "")
+        raise PreconditionError(
+            f"{record.id} went on from the result of {match_id} and has played {named}; "
+            "pause it and annul these first, the latest first, or cancel it",
+            reason="IN_COMPETITION",
+        )
 
-    def __init__(
-        self, match_id: str, competition: str, ladder: Ladder, competitions: CompetitionStore
-    ) -> None:
-        self._match = match_id
-        self._competition = competition
-        self._ladder = ladder
-        self._competitions = competitions
 
-    async def require_no_successor(self) -> None:
-        """Keep the competition from ending meanwhile, and look at what has been played."""
-        await self._competitions.hold(self._competition, self._match, duration=HOLD)
-        record = await self._competitions.find(self._competition)
-        if record is None or record.state is CompetitionState.CANCELLED:
-            return
-        if record.state is CompetitionState.ENDED:
-            raise PreconditionError(
-                f"the match {self._match} counts in {record.id}, which has ended; its standings "
-                "are final",
-                reason="IN_COMPETITION",
-            )
-        played = await self._played_after(record)
-        if played:
-            await self._competitions.release(record.id, self._match)
-            latest = played[::-1]
-            named = ", ".join(latest[:_NAMED]) + (", ..." if len(latest) > _NAMED else "")
-            raise PreconditionError(
-                f"{record.id} went on from the result of {self._match} and has played {named}; "
-                "pause it and annul these first, the latest first, or cancel it",
-                reason="IN_COMPETITION",
-            )
-
-    async def _played_after(self, record: CompetitionRecord) -> list[str]:
-        """Return what was played on the basis of the match, in the order of the plan."""
-        planned = planned_id(self._match)
-        results = await self._competitions.results(record.id)
-        if (
-            record.rules.format not in _KNOCK_OUTS
-            or planned not in results
-            or record.playing(planned) != self._match
-        ):
-            # Nothing follows from a result that the scheduler has not seen, or has taken out.
-            return []
-        (competition,) = record.competitions
-        played = {each: result.match for each, result in results.items()}
-        known = schedule.plan(competition, played).matches
-        found = consequences(competition, known, results, planned, begun=0)
-        ids = {record.playing(match.id): match.id for match in found.dropped}
-        logged = await self._ladder.results_of(ids)
-        return [
-            each
-            for each, match in ids.items()
-            if (logged[each].annulled is None if each in logged else match in found.played)
-        ]
+async def _played_after(
+    record: CompetitionRecord,
+    match_id: str,
+    results: Mapping[str, CompetitionResult],
+    ladder: Ladder,
+) -> list[str]:
+    """Return what was played on the basis of the match, in the order of the plan."""
+    planned = planned_id(match_id)
+    if (
+        record.rules.format not in _KNOCK_OUTS
+        or planned not in results
+        or record.playing(planned) != match_id
+    ):
+        # Nothing follows from a result that the scheduler has not seen, or has taken out.
+        return []
+    (competition,) = record.competitions
+    played = {each: result.match for each, result in results.items()}
+    known = schedule.plan(competition, played).matches
+    found = consequences(competition, known, results, planned, begun=0)
+    ids = {record.playing(match.id): match.id for match in found.dropped}
+    logged = await ladder.results_of(ids)
+    return [
+        each
+        for each, match in ids.items()
+        if (logged[each].annulled is None if each in logged else match in found.played)
+    ]

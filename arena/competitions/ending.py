@@ -1,4 +1,4 @@
-"""Finishes competitions: ranks them, tells the owners, and takes what waits out of the queue."""
+"""Finishes competitions: ranks them, notifies owners, and cancels what is queued."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CompetitionFinisher:
-    """Ends competitions, and settles those that have ended.
+    """Ends competitions, and cleans up those that have ended.
 
     Args:
         arena: whose competitions.
@@ -38,7 +38,7 @@ class CompetitionFinisher:
         self._log: Any = structlog.get_logger()
 
     async def end(self, run: CompetitionRun, progress: CompetitionProgress) -> bool:
-        """End a competition of which all has been played.
+        """End a competition whose matches have all been played.
 
         Returns:
             False when it goes on, because a match of it is being annulled, or was cancelled.
@@ -53,7 +53,7 @@ class CompetitionFinisher:
     async def settle(
         self, record: CompetitionRecord, run: CompetitionRun | None, progress: CompetitionProgress
     ) -> None:
-        """Finish what is left to do of an ended or cancelled competition; may be repeated.
+        """Clean up after an ended or cancelled competition; idempotent.
 
         Its matches leave the queue, seeds are told, and owners hear of their bots' places.
         """
@@ -69,7 +69,7 @@ class CompetitionFinisher:
         self._log.info("competition settled", competition=record.id, state=record.state.value)
 
     async def _tell_owners(self, record: CompetitionRecord) -> None:
-        """Put the places in line for the owners' webhooks, each at least once."""
+        """Queue events with the places for the owners' webhooks, each at least once."""
         await self._specs.look_up(record)
         for division in record.ranking:
             for place, version in enumerate(division, start=1):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
 from arena.bots.registry import BotState, VersionState
 from arena.competitions.leagues import LeagueStore, checked_bot
@@ -12,26 +13,28 @@ from arena.competitions.records import (
     CompetitionRules,
     CompetitionState,
     Seeding,
+    name_of,
+    title,
 )
-from arena.competitions.store import CompetitionStore, checked_name
+from arena.competitions.store import UNDER_WAY, CompetitionStore, checked_name
 from arena.errors import ArenaError, InputError, NotFoundError, PreconditionError
 from arena.formats.model import Competition
 from arena.ratings.elo import START
 from arena.version_id import VersionId, bot_of, is_version
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from arena.competitions.leagues import LeagueRecord, LeagueRules
     from arena.context import Arena
 
 _TRIES = 20
-_LIVE = {CompetitionState.RUNNING, CompetitionState.PAUSED}
+Verb = Literal["pause", "resume", "cancel"]
 
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """Entrants as they are at a moment.
+    """A snapshot of the entrants and their versions.
 
     Attributes:
         versions: of those who can play, in order of seeding.
@@ -43,7 +46,7 @@ class Frozen:
 
 
 async def check_entry(arena: Arena, entry: str, rules: CompetitionRules) -> VersionId:
-    """Return the version that an entry stands for today.
+    """Check that an entry may play; return its present version.
 
     Args:
         arena: whose bots.
@@ -51,7 +54,6 @@ async def check_entry(arena: Arena, entry: str, rules: CompetitionRules) -> Vers
         rules: of the competition.
 
     Raises:
-        NotFoundError: there is no such bot or version.
         PreconditionError: it cannot play in this competition.
     """
     bot = await arena.registry.bot(bot_of(entry))
@@ -72,7 +74,7 @@ async def check_entry(arena: Arena, entry: str, rules: CompetitionRules) -> Vers
 
 
 async def freeze(arena: Arena, entries: Iterable[str], rules: CompetitionRules) -> Frozen:
-    """Return the versions that entries stand for, in order of seeding.
+    """Freeze the versions that entries stand for, in order of seeding.
 
     Args:
         arena: whose ladder seeds them, when the rules say so.
@@ -107,7 +109,8 @@ async def create(  # noqa: PLR0913 -- all that a tournament begins with
     *,
     seed: bytes | None = None,
     is_open: bool = False,
-) -> CompetitionRecord:
+    at_once: bool = False,
+) -> tuple[CompetitionRecord, Mapping[str, str]]:
     """Create a tournament and enter bots, all in one step.
 
     Args:
@@ -117,6 +120,10 @@ async def create(  # noqa: PLR0913 -- all that a tournament begins with
         entries: bots and versions.
         seed: 32 bytes that the rounds' seeds follow from; None for random ones.
         is_open: whether owners may enter their own bots.
+        at_once: whether it starts; one that cannot start is not created.
+
+    Returns:
+        The tournament, and by entry why some do not play, when it has started.
 
     Raises:
         InputError: no possible name, no such bot, or one that cannot play.
@@ -124,58 +131,26 @@ async def create(  # noqa: PLR0913 -- all that a tournament begins with
     """
     competitions = CompetitionStore(arena.redis)
     wanted = await _checked(arena, competition, rules, entries)
-    state = CompetitionState.OPEN if is_open else CompetitionState.DRAFT
-    if not await competitions.create(competition, rules, state=state, seed=seed, entries=wanted):
-        raise _taken(competition)
-    return await competitions.get(competition)
+    creating = partial(competitions.create, competition, rules, seed=seed, entries=wanted)
+    left_out: Mapping[str, str] = {}
+    if at_once:
+        frozen = await _settled(arena, competition, rules, wanted)
+        left_out, cursor = frozen.left_out, await _cursor(arena, rules)
+        running, divisions = CompetitionState.RUNNING, [frozen.versions]
+        is_new = await creating(state=running, divisions=divisions, cursor=cursor)
+    else:
+        is_new = await creating(state=CompetitionState.OPEN if is_open else CompetitionState.DRAFT)
+    _require_new(competition, is_new=is_new)
+    return await competitions.get(competition), left_out
 
 
-async def create_started(
-    arena: Arena,
-    competition: str,
-    rules: CompetitionRules,
-    entries: Iterable[str],
-    *,
-    seed: bytes | None = None,
-) -> tuple[CompetitionRecord, Frozen]:
-    """Create a tournament that has started, or none at all when it cannot start.
+async def start(arena: Arena, competition: str) -> tuple[CompetitionRecord, Mapping[str, str]]:
+    """Start a tournament that is a draft or open: its entrants and their versions are fixed.
 
-    Args:
-        arena: where it goes; the ladder is opened, if nobody did before.
-        competition: ``t-NAME``.
-        rules: what is played.
-        entries: bots and versions.
-        seed: 32 bytes that the rounds' seeds follow from; None for random ones.
+    Returns:
+        The tournament, and by entry why some do not play.
 
     Raises:
-        InputError, PreconditionError: as `create` and `start`.
-    """
-    competitions = CompetitionStore(arena.redis)
-    wanted = await _checked(arena, competition, rules, entries)
-    frozen = await _settled(arena, competition, rules, wanted)
-    cursor = await _cursor(arena, rules)
-    if not await competitions.create(
-        competition,
-        rules,
-        state=CompetitionState.RUNNING,
-        seed=seed,
-        entries=wanted,
-        divisions=[frozen.versions],
-        cursor=cursor,
-    ):
-        raise _taken(competition)
-    return await competitions.get(competition), frozen
-
-
-async def start(arena: Arena, competition: str) -> tuple[CompetitionRecord, Frozen]:
-    """Start a tournament: from now on its entrants and their versions are settled.
-
-    Args:
-        arena: where it is; the ladder is opened, if nobody did before.
-        competition: a draft, or one that is open.
-
-    Raises:
-        NotFoundError, PreconditionError: there is none, or it has started.
         InputError: its format cannot be played by those who have entered.
     """
     competitions = CompetitionStore(arena.redis)
@@ -187,45 +162,53 @@ async def start(arena: Arena, competition: str) -> tuple[CompetitionRecord, Froz
         if await competitions.start(
             competition, [frozen.versions], cursor=cursor, revision=revision
         ):
-            return await competitions.get(competition), frozen
+            return await competitions.get(competition), frozen.left_out
     raise ArenaError(f"the entries of {competition} change too fast to start it")
 
 
+async def create_league(
+    arena: Arena,
+    league: str,
+    rules: LeagueRules,
+    bots: Sequence[str],
+    *,
+    seed: bytes | None = None,
+) -> LeagueRecord:
+    """Create a league ``l-NAME`` and enter bots, all in one step; raises as `create`."""
+    leagues = LeagueStore(arena.redis)
+    for bot in bots:
+        checked_bot(bot)
+    wanted = await _checked(arena, league, rules.matches, bots)
+    is_new = await leagues.create(league, rules, seed=seed, entries=wanted)
+    _require_new(league, is_new=is_new)
+    return await leagues.get(league)
+
+
 async def _checked(
-    arena: Arena, competition: str, rules: CompetitionRules, entries: Iterable[str]
+    arena: Arena, record: str, rules: CompetitionRules, entries: Iterable[str]
 ) -> list[str]:
-    """Return who enters, each once, when all may."""
-    name = checked_name(competition.partition("-")[2])
+    """Check the name and all entries; return the entries without repetitions."""
+    name = checked_name(name_of(record))
     wanted = list(dict.fromkeys(entries))
     for entry in wanted:
         await check_entry(arena, entry, rules)
-    require_capacity(name, rules, wanted)
-    return wanted
-
-
-def require_capacity(name: str, rules: CompetitionRules, entries: Collection[str]) -> None:
-    """Refuse more entries than there may be.
-
-    Raises:
-        PreconditionError: there are more.
-    """
-    if 0 < rules.capacity < len(entries):
+    if 0 < rules.capacity < len(wanted):
         raise PreconditionError(
-            f"{name} takes {rules.capacity} entrants at most, not {len(entries)}", reason="FULL"
+            f"{name} takes {rules.capacity} entrants at most, not {len(wanted)}", reason="FULL"
         )
+    return wanted
 
 
 async def _settled(
     arena: Arena, competition: str, rules: CompetitionRules, entries: Iterable[str]
 ) -> Frozen:
-    """Return the entrants as they are now, when the format can be played by them."""
+    """Freeze the entrants, and check that they can play the format."""
     frozen = await freeze(arena, entries, rules)
     try:
         Competition(competition, rules.format, frozen.versions, rules.options)
     except InputError as error:
-        name = competition.partition("-")[2]
         away = "".join(f"; left out {entry}: {why}" for entry, why in frozen.left_out.items())
-        raise InputError(f"{name} cannot start: {error}{away}") from error
+        raise InputError(f"{name_of(competition)} cannot start: {error}{away}") from error
     return frozen
 
 
@@ -235,57 +218,19 @@ async def _cursor(arena: Arena, rules: CompetitionRules) -> int:
     return (await arena.queues.ladder(rules.ruleset).ends()).sequence
 
 
-def _taken(competition: str) -> PreconditionError:
-    name = competition.partition("-")[2]
-    return PreconditionError(
-        f"there is a tournament {name}; choose another name", reason="NAME_TAKEN"
-    )
-
-
-async def create_league(
-    arena: Arena,
-    league: str,
-    rules: LeagueRules,
-    bots: Iterable[str],
-    *,
-    seed: bytes | None = None,
-) -> LeagueRecord:
-    """Create a league and enter bots, all in one step.
-
-    Args:
-        arena: where it goes.
-        league: ``l-NAME``.
-        rules: what is played.
-        bots: who enters.
-        seed: 32 bytes that the seasons' seeds follow from; None for random ones.
-
-    Raises:
-        InputError: no possible name, no such bot, or one that cannot play.
-        PreconditionError: there is a league of this name, or more enter than may.
-    """
-    name = checked_name(league.partition("-")[2])
-    leagues = LeagueStore(arena.redis)
-    wanted = list(dict.fromkeys(bots))
-    for bot in wanted:
-        await check_entry(arena, checked_bot(bot), rules.matches)
-    require_capacity(name, rules.matches, wanted)
-    if not await leagues.create(league, rules, seed=seed, entries=wanted):
+def _require_new(record: str, *, is_new: bool) -> None:
+    if not is_new:
         raise PreconditionError(
-            f"there is a league {name}; choose another name", reason="NAME_TAKEN"
+            f"there is a {title(record)}; choose another name", reason="NAME_TAKEN"
         )
-    return await leagues.get(league)
 
 
-async def change_league(arena: Arena, league: str, verb: str) -> LeagueRecord:
-    """Pause, resume or cancel, as the verb says, a league and the season that it is in.
-
-    Raises:
-        NotFoundError, PreconditionError: there is no such league, or its state forbids it.
-    """
+async def change_league(arena: Arena, league: str, verb: Verb) -> LeagueRecord:
+    """Pause, resume or cancel a league and the season that it is in."""
     leagues, competitions = LeagueStore(arena.redis), CompetitionStore(arena.redis)
     await getattr(leagues, verb)(league)
     record = await leagues.get(league)
     present = await competitions.find(record.season_id()) if record.season else None
-    if present is not None and present.state in _LIVE:
+    if present is not None and present.state in UNDER_WAY:
         await getattr(competitions, verb)(present.id)
     return record

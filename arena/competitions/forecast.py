@@ -1,6 +1,6 @@
-"""Says beforehand how long a competition takes, and how sure its standings will be.
+"""Forecasts by simulation how long a competition takes and the error bars of its standings.
 
-The competition is played through a few times with made-up strengths, so that every format, with its
+The competition is simulated a few times with random strengths, so that every format, with its
 byes, ties and extra matches, is counted by the very plan that will run. A game is won by the larger
 of strength plus chance; what the ladder's log says about the spread of real sets corrects the error
 bars that come of it.
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from arena.formats.model import Competition, PlannedMatch, PlayedMatch
     from arena.queue.log_entries import LoggedResult
 
-PLAYINGS: Final = 5
-"""Times that a competition is played through."""
+SIMULATIONS: Final = 5
+"""Simulations of a competition."""
 
 MANY: Final = 1_500
-"""Sets above which once is enough."""
+"""Sets above which one simulation is enough."""
 
 SPREAD: Final = 150.0
-"""Standard deviation of the strengths that are made up, in Elo."""
+"""Standard deviation of the simulated strengths, in Elo."""
 
 _LEAST: Final = 20
 """Degrees of freedom below which results say nothing about the spread of sets."""
@@ -44,7 +44,7 @@ _LEAST: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurements:
-    """What the log says about matches like those to come.
+    """Durations and variances measured from the log.
 
     Attributes:
         seconds: of a game, as part of a match whose tables are played side by side; None when
@@ -59,7 +59,7 @@ class Measurements:
 
 
 def measure(results: Iterable[LoggedResult]) -> Measurements:
-    """Return what results of a ladder say."""
+    """Measure the results of a ladder."""
     known = list(results)
     seconds = [each.played.total_seconds() / max(1, each.games) for each in known]
     return Measurements(
@@ -83,12 +83,12 @@ def _set_variance(results: Iterable[Scored]) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """What a competition will take.
+    """The expected size, duration and precision of a competition.
 
     Attributes:
-        matches: fewest and most of the playings.
+        matches: fewest and most of the simulations.
         games: of the mean number of matches.
-        rounds: most of the playings.
+        rounds: most of the simulations.
         elapsed: on the workers' slots; None when nothing is known about times or slots.
         error: half of the 95 % interval of a strength, in Elo, the median over the entrants; None
             when most of them will have none.
@@ -112,38 +112,40 @@ def forecast(
     measured: Measurements,
     seed: int = 0,
 ) -> Forecast:
-    """Return what competitions that are played side by side will take.
+    """Forecast competitions that are played side by side.
 
     Args:
         competitions: a tournament, or the divisions of a season.
         rotations: tables of a match.
         slots: tables that all workers play at once.
         measured: what the log says.
-        seed: of the playings.
+        seed: of the simulations.
     """
-    generator = random.Random(seed)  # noqa: S311 -- made-up strengths are no secret
-    playings = [_Playing(competitions, rotations, generator)]
-    if playings[0].sets <= MANY:
-        playings += [_Playing(competitions, rotations, generator) for _ in range(PLAYINGS - 1)]
-    counts = [len(each.matches) for each in playings]
+    generator = random.Random(seed)  # noqa: S311 -- random strengths are no secret
+    simulations = [_Simulation(competitions, rotations, generator)]
+    if simulations[0].sets <= MANY:
+        simulations += [
+            _Simulation(competitions, rotations, generator) for _ in range(SIMULATIONS - 1)
+        ]
+    counts = [len(each.matches) for each in simulations]
     variance = measured.set_variance
     return Forecast(
         matches=(min(counts), max(counts)),
-        games=round(fmean(each.sets for each in playings)) * rotations,
-        rounds=max(each.rounds for each in playings),
-        elapsed=_elapsed(playings, rotations, slots, measured),
-        error=_median([each.error(variance, pairs=False) for each in playings]),
-        resolved=_median([each.error(variance, pairs=True) for each in playings]),
+        games=round(fmean(each.sets for each in simulations)) * rotations,
+        rounds=max(each.rounds for each in simulations),
+        elapsed=_elapsed(simulations, rotations, slots, measured),
+        error=_median([each.error(variance, pairs=False) for each in simulations]),
+        resolved=_median([each.error(variance, pairs=True) for each in simulations]),
     )
 
 
 def _elapsed(
-    playings: Sequence[_Playing], rotations: int, slots: int, measured: Measurements
+    simulations: Sequence[_Simulation], rotations: int, slots: int, measured: Measurements
 ) -> timedelta | None:
     if measured.seconds is None or slots == 0:
         return None
     at_once = max(1, slots // rotations)
-    games = fmean(playing.turns(at_once) for playing in playings) * rotations
+    games = fmean(each.turns(at_once) for each in simulations) * rotations
     return timedelta(seconds=games * measured.seconds)
 
 
@@ -152,8 +154,8 @@ def _median(values: Sequence[float | None]) -> float | None:
     return median(known) if 2 * len(known) > len(values) else None
 
 
-class _Playing:
-    """A competition played through with made-up strengths."""
+class _Simulation:
+    """A simulation with random strengths."""
 
     def __init__(
         self, competitions: Sequence[Competition], rotations: int, generator: random.Random

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from arena.competitions.store import StaleEpochError
+from arena.competitions.store import StaleEpochError, now_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,18 +16,15 @@ if TYPE_CHECKING:
     from arena.competitions.store import CompetitionStore
 
 _FOLDED: Final = 200
-"""Results folded in one step."""
+"""Results stored in one step."""
 
 
 class CompetitionProgress:
-    """Notes what was played, and what follows from it.
+    """Stores results, annulments, rounds and the ranking.
 
     Args:
         competitions: where competitions are.
         epoch: of the right to schedule.
-
-    Attributes:
-        epoch: as given.
 
     Every method raises `StaleEpochError` when another scheduler has become active.
     """
@@ -50,7 +46,7 @@ class CompetitionProgress:
     async def fold(
         self, competition: str, results: Sequence[CompetitionResult], *, cursor: int
     ) -> bool:
-        """Note results, and how far the log is folded in; False when it is not under way."""
+        """Store results and the log's cursor; False when the competition is not under way."""
         starts = range(0, max(1, len(results)), _FOLDED)
         for start in starts:
             batch = results[start : start + _FOLDED]
@@ -66,20 +62,20 @@ class CompetitionProgress:
         match_id: str,
         following: Consequences,
         *,
-        spent: Mapping[str, RetiredMatchId],
+        retired: Mapping[str, RetiredMatchId],
         cursor: int,
     ) -> bool:
-        """Take a result out for good, with what follows from it; False when it was done before.
+        """Delete an annulled result and what follows from it; False when that was done before.
 
         Args:
             competition: that is under way.
             match_id: as it was played.
             following: what its annulment changes.
-            spent: the ids that count no more, this one among them.
+            retired: the ids that count no more, this one among them.
             cursor: the sequence of the annulment.
         """
         paired = json.dumps(following.paired) if following.paired else ""
-        pairs = [text for each, why in spent.items() for text in (each, why.to_text())]
+        pairs = [text for each, why in retired.items() for text in (each, why.to_text())]
         going = [str(len(following.results)), *following.results]
         answer = await self._run(competition, "annul", cursor, match_id, paired, *going, *pairs)
         return answer == "annulled"
@@ -99,17 +95,13 @@ class CompetitionProgress:
             for text in (key, commitment, "-" if seed is None else seed.hex())
         ]
         if rows:
-            await self._run(competition, "rounds", _now(), *rows)
+            await self._run(competition, "rounds", now_text(), *rows)
 
     async def end(self, competition: str, ranking: Sequence[Sequence[str]]) -> bool:
-        """Note that all has been played, and who came where.
+        """Store the end and the ranking.
 
         Returns:
             False when it was cancelled, or when a match of it is just being annulled.
         """
-        fields = ("ended", _now(), "ranking", json.dumps(ranking))
+        fields = ("ended", now_text(), "ranking", json.dumps(ranking))
         return await self._run(competition, "end", *fields) == "ended"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

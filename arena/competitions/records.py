@@ -1,10 +1,10 @@
-"""What the arena keeps of a competition: its rules, who plays, how far it is, its results.
+"""The records of competitions: their rules, entrants, states and rounds.
 
 A competition's id is ``t-NAME`` for a tournament and ``l-NAME.s3`` for a season of a league. Ids of
 matches begin with it, so a name has no dot. Every round's seed follows from one secret seed: the
 same seed and the same bots give the same matches, whoever schedules them, and however often.
 
-A match of the plan, ``t-cup.r2.t5``, is played under its own id at first. Once that is spent,
+A match of the plan, ``t-cup.r2.t5``, is played under its own id at first. Once that is retired,
 because the match was annulled or because who plays in it was decided by one that was, it is played
 as ``t-cup.r2.t5.a2``, then ``.a3``: an id is never played twice.
 """
@@ -42,7 +42,7 @@ _ATTEMPT: Final = re.compile(r"\.a([1-9]\d*)$")
 
 
 class CompetitionState(StrEnum):
-    """How far a competition has come."""
+    """The state of a competition."""
 
     DRAFT = "draft"
     """Operators enter bots."""
@@ -56,7 +56,7 @@ class CompetitionState(StrEnum):
 
 
 class Seeding(StrEnum):
-    """In which order entrants are seeded."""
+    """The order in which entrants are seeded."""
 
     RATING = "rating"
     """By the ladder's rating at the start, the best first."""
@@ -66,21 +66,14 @@ class Seeding(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompetitionRules:
-    """What is decided when a competition is created.
+    """The rules of a competition, fixed at its creation.
 
     Attributes:
-        ruleset: canonical text.
-        format: how it finds its matches.
         options: the format's; ``table_size`` is the game's number of entrants.
-        time_control: for example ``5+0.05``.
         rated: whether its matches change the ladder's ratings; those between bots of one owner
             never do.
         weight: its share beside the ladder's other flows, 1..1000000.
-        seeding: the order of the entrants.
         capacity: the most entrants; 0 for no bound.
-
-    Raises:
-        InputError: rules that cannot be played.
     """
 
     ruleset: str
@@ -152,16 +145,13 @@ class CompetitionRecord:
     """A competition as it stands in Redis.
 
     Attributes:
-        id: ``t-NAME`` or ``l-NAME.s3``.
-        state: how far it has come.
-        rules: what was decided at its creation.
         seed: 32 bytes that all rounds' seeds follow from; never told.
         divisions: version ids by division in order of seeding, fixed at the start; a tournament has
             one division.
         gone: why entrants left after the start, by version.
         cursor: the ladder's log is known to be folded in up to this sequence.
         settled: whether an ended or cancelled competition has left the queue.
-        spent: the ids of matches that do not count any more.
+        retired_ids: the ids of matches that do not count any more.
         paired: of a Swiss that a match was annulled of, the rounds that stay; see `Competition`.
         created_time, started_time, ended_time: UTC; None for what has not happened yet.
         ranking: version ids by division, the best first; () before the end.
@@ -176,7 +166,7 @@ class CompetitionRecord:
     gone: Mapping[str, str] = field(default_factory=dict)
     cursor: int = 0
     settled: bool = False
-    spent: Mapping[str, RetiredMatchId] = field(default_factory=dict)
+    retired_ids: Mapping[str, RetiredMatchId] = field(default_factory=dict)
     paired: tuple[tuple[tuple[int, ...], ...], ...] = ()
     created_time: datetime
     started_time: datetime | None = None
@@ -186,8 +176,8 @@ class CompetitionRecord:
 
     @property
     def name(self) -> str:
-        """What people call it: ``cup``, ``main.s3``."""
-        return self.id.partition("-")[2]
+        """Its id without the kind: ``cup``, ``main.s3``."""
+        return name_of(self.id)
 
     @property
     def flow(self) -> str:
@@ -219,7 +209,7 @@ class CompetitionRecord:
     def playing(self, planned: str) -> str:
         """Return the id under which a match of the plan is played now, or was played last."""
         found, attempt = planned, 1
-        while found in self.spent:
+        while found in self.retired_ids:
             attempt += 1
             found = f"{planned}.a{attempt}"
         return found
@@ -228,8 +218,8 @@ class CompetitionRecord:
         """Return the ids under which a match of the plan was played and annulled, in order."""
         return [
             each
-            for each, spent in self.spent.items()
-            if spent.annulled and planned_id(each) == planned
+            for each, why in self.retired_ids.items()
+            if why.annulled and planned_id(each) == planned
         ]
 
 
@@ -238,10 +228,8 @@ class Round:
     """A round that has begun, as it is published.
 
     Attributes:
-        key: see `round_key`.
         commitment: SHA-256 of its seed, hex.
         seed: hex; empty until the last match of the round has ended.
-        created_time: UTC.
     """
 
     key: str
@@ -271,13 +259,27 @@ def competition_of(match_id: str) -> str | None:
     return None if found is None else found[1]
 
 
+def name_of(record_id: str) -> str:
+    """Return an id without the kind: ``cup``, ``main``, ``main.s3``."""
+    return record_id.partition("-")[2]
+
+
+def title(record_id: str) -> str:
+    """Return an id in words: ``tournament cup``, ``league main``."""
+    if record_id.startswith(f"{TOURNAMENT}-"):
+        kind = "tournament"
+    else:
+        kind = "league's season" if "." in record_id else "league"
+    return f"{kind} {name_of(record_id)}"
+
+
 def planned_id(match_id: str) -> str:
     """Return the match of the plan that is played under an id."""
     return _ATTEMPT.sub("", match_id)
 
 
 def next_id(match_id: str) -> str:
-    """Return the id under which a match is played after the one under this id is spent."""
+    """Return the id under which a match is played once this id is retired."""
     found = _ATTEMPT.search(match_id)
     return f"{planned_id(match_id)}.a{int(found[1]) + 1 if found else 2}"
 
@@ -289,7 +291,7 @@ def round_number(key: str) -> tuple[str, int]:
 
 
 def record_of(
-    competition: str, meta: Mapping[str, str], gone: Mapping[str, str], spent: Mapping[str, str]
+    competition: str, meta: Mapping[str, str], gone: Mapping[str, str], retired: Mapping[str, str]
 ) -> CompetitionRecord:
     """Return the competition that Redis holds.
 
@@ -297,7 +299,7 @@ def record_of(
         competition: its id.
         meta: its fields.
         gone: why entrants left, by version.
-        spent: texts of `RetiredMatchId`, by id.
+        retired: texts of `RetiredMatchId`, by id.
     """
     times = {
         f"{name}_time": datetime.fromisoformat(meta[name]) if name in meta else None
@@ -312,8 +314,8 @@ def record_of(
         gone=gone,
         cursor=int(meta.get("cursor", 0)),
         settled="settled" in meta,
-        spent={
-            each: RetiredMatchId.from_text(spent[each]) for each in sorted(spent, key=_in_order)
+        retired_ids={
+            each: RetiredMatchId.from_text(retired[each]) for each in sorted(retired, key=_in_order)
         },
         paired=tuple(tuple(map(tuple, tables)) for tables in json.loads(meta.get("paired", "[]"))),
         created_time=datetime.fromisoformat(meta["created"]),

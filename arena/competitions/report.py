@@ -1,4 +1,4 @@
-"""Standings that say how sure they are: points, and beside them strengths with error bars.
+"""Computes standings: points, and beside them strengths with error bars.
 
 Points decide a competition, strengths say what its results are worth. Boards are shared by all
 matches of a round, so that not a match but a board, with everything that was played on it, is the
@@ -78,8 +78,6 @@ class StandingsReport:
     """The standings of a tournament, or of one division of a league's season.
 
     Attributes:
-        competition: its id.
-        rows: best first.
         meetings: by pair of entrants, both ways round.
         matches: all that are known by now, by round and table.
         played: how many of them have a result.
@@ -188,7 +186,7 @@ def scored_sets(result: CompetitionResult, numbers: Mapping[str, int]) -> list[S
 
 
 class _Tally:
-    """What one entrant did, beside its scores."""
+    """An entrant's games, points, forfeits and walkovers."""
 
     def __init__(self) -> None:
         self.games = 0

@@ -1,4 +1,4 @@
-"""A result as a competition counts it: what the log says, and what was decided without playing."""
+"""Results as competitions count them: those of the log, and walkovers."""
 
 from __future__ import annotations
 
@@ -26,16 +26,12 @@ class CompetitionResult:
     """A result as the competition counts it.
 
     Attributes:
-        match_id: the match.
         round: key of its round, see `round_key`.
         entrants: version ids in the planned order.
         pair_scores: of the pairs i < j in lexicographic order, in millionths.
         sets: as `arena.queue.models.LadderResult.sets`; () for a walkover.
         games: how many were played; 0 for a walkover.
-        forfeits: who forfeited how many games, and why.
         points: sum of points by entrant over the games that nobody forfeited; may be empty.
-        played: how long the match took.
-        luck: what the games say about luck and seats.
         substituted: places of entrants that had left and whose seats a house bot played; they
             count as last.
         time: when it was committed, UTC; None for a walkover.

@@ -29,7 +29,7 @@ _FIXED: Final = {Format.ROUND_ROBIN, Format.GAUNTLET}
 
 
 class _Division:
-    """What one of a competition's divisions has played and has to play."""
+    """The plan of a division, and its results."""
 
     def __init__(self, competition: Competition) -> None:
         self.competition = competition
@@ -64,12 +64,11 @@ class CompetitionRun:
 
     Args:
         record: as it stands in Redis.
-        results: those that were folded in.
+        results: those that were stored.
         rounds: those that have begun.
 
     Attributes:
-        record: as it was last seen.
-        cursor: the ladder's log is folded in up to this sequence.
+        cursor: the ladder's log is processed up to this sequence.
         scheduled: matches that are known to be in the queue.
     """
 
@@ -113,7 +112,7 @@ class CompetitionRun:
         return self._results
 
     def plan(self) -> None:
-        """Work out what is to be played; may take seconds where many entrants are paired."""
+        """Plan what is to be played; may take seconds where many entrants are paired."""
         for division in self._divisions.values():
             division.plan()
         self._left = None
@@ -153,7 +152,7 @@ class CompetitionRun:
         return match if playing == match.id else replace(match, id=playing)
 
     def add(self, results: Iterable[CompetitionResult]) -> None:
-        """Take note of results that were folded in."""
+        """Add results that were stored."""
         for result in results:
             if result.match_id not in self._results:
                 self._results[result.match_id] = result

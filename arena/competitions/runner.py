@@ -1,4 +1,4 @@
-"""Runs competitions: keeps their matches coming beside the ladders', and folds their results in.
+"""Runs competitions: queues their matches beside the ladders', and stores their results.
 
 Everything that matters stands in Redis. A scheduler that dies is followed by another, which reads
 the results that were folded in and the ladder's log from where the folding stopped, and plans
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from arena.formats.model import PlannedMatch
     from arena.queue.models import FlowCounts
 
-LOOK: Final = 1.0
-"""Seconds between two looks at which competitions there are, and at who has left."""
+REFRESH_SECONDS: Final = 1.0
+"""Time between two refreshes of which competitions there are, and who has left."""
 
 QUEUED_PER_SLOT: Final = 2
 MOST_A_TICK: Final = 32
@@ -51,7 +51,7 @@ _AWAY: Final = {BotState.RETIRED, BotState.SUSPENDED}
 
 
 class CompetitionRunner:
-    """Drives every competition; only the active scheduler does.
+    """Runs every competition, in the active scheduler only.
 
     Args:
         arena: whose competitions.
@@ -67,16 +67,16 @@ class CompetitionRunner:
         self._specs = MatchSpecs(arena)
         self._finisher = CompetitionFinisher(arena, self._specs)
         self._runs: dict[str, CompetitionRun] = {}
-        self._looked = 0.0
+        self._refreshed = 0.0
         self._log: Any = structlog.get_logger()
 
     def forget(self) -> None:
-        """Forget everything that was read: another scheduler may have been active meanwhile."""
+        """Clear the cache: another scheduler may have been active meanwhile."""
         self._runs.clear()
-        self._looked = 0.0
+        self._refreshed = 0.0
 
     async def tick(self, epoch: int, *, slots: int) -> int:
-        """Fold in what was played and queue what comes next; return how many matches were queued.
+        """Store what was played and queue what comes next; return how many matches were queued.
 
         Args:
             epoch: of the right to schedule.
@@ -86,15 +86,15 @@ class CompetitionRunner:
             StaleEpochError: another scheduler has become active.
         """
         progress = CompetitionProgress(self.competitions, epoch=epoch)
-        if time.monotonic() - self._looked >= LOOK:
-            self._looked = time.monotonic()
+        if time.monotonic() - self._refreshed >= REFRESH_SECONDS:
+            self._refreshed = time.monotonic()
             try:
-                await self._look(progress)
+                await self._refresh(progress)
             except StaleEpochError:
                 raise
             except ArenaError as error:
-                # An operator stopped something meanwhile: the next look sees it.
-                self._log.error("competitions not looked at", error=str(error))
+                # An operator stopped something meanwhile: the next refresh sees it.
+                self._log.error("competitions not refreshed", error=str(error))
         made = 0
         runs = sorted(self._runs.values(), key=lambda run: run.record.rules.ruleset)
         for ruleset, group in groupby(runs, key=lambda run: run.record.rules.ruleset):
@@ -121,8 +121,8 @@ class CompetitionRunner:
 
     # Which competitions there are, and who has left them.
 
-    async def _look(self, progress: CompetitionProgress) -> None:
-        await self.leagues.look(progress.epoch)
+    async def _refresh(self, progress: CompetitionProgress) -> None:
+        await self.leagues.begin_due(progress.epoch)
         unsettled = await self.competitions.unsettled()
         for gone in self._runs.keys() - set(unsettled):
             del self._runs[gone]
@@ -133,13 +133,13 @@ class CompetitionRunner:
             elif record.id in self._runs:
                 self._runs[record.id].record = record
             else:
-                await self._take_up(record.id, progress)
+                await self._load(record.id, progress)
         for run in self._runs.values():
             await self._note_departures(run)
-            await self._find_lost(run)
+            await self._find_removed(run)
 
-    async def _take_up(self, competition: str, progress: CompetitionProgress) -> None:
-        """Read a competition that is under way, and take what counts no more out of the queue."""
+    async def _load(self, competition: str, progress: CompetitionProgress) -> None:
+        """Load a competition that is under way, and cancel queued matches whose ids are retired."""
         await progress.claim(competition)
         record = await self.competitions.get(competition)
         results = await self.competitions.results(competition)
@@ -147,7 +147,7 @@ class CompetitionRunner:
         run = CompetitionRun(record, results, rounds)
         await asyncio.to_thread(run.plan)
         queue = self._queues.queue(record.rules.ruleset)
-        for each in record.spent:
+        for each in record.retired_ids:
             await queue.cancel(each)
         self._runs[competition] = run
 
@@ -172,8 +172,8 @@ class CompetitionRunner:
             )
         run.record = await self.competitions.get(run.record.id)
 
-    async def _find_lost(self, run: CompetitionRun) -> None:
-        """Forget that matches were queued which somebody took out of the queue."""
+    async def _find_removed(self, run: CompetitionRun) -> None:
+        """Find matches that somebody removed from the queue, so that they are queued again."""
         queue = self._queues.queue(run.record.rules.ruleset)
         for match in list(run.scheduled):
             if await queue.phase(match) is None:
@@ -184,7 +184,7 @@ class CompetitionRunner:
     async def _follow(
         self, ruleset: str, ids: Sequence[str], progress: CompetitionProgress
     ) -> None:
-        """Fold in the log's new entries in their order; an annulment takes out what came before."""
+        """Process the log's new entries in order: store results, follow annulments."""
         new: dict[str, list[CompetitionResult]] = {each: [] for each in ids}
         after = last = min(self._runs[each].cursor for each in ids)
         async for entry in whole_log(
@@ -226,7 +226,7 @@ class CompetitionRunner:
         before: Sequence[CompetitionResult],
         progress: CompetitionProgress,
     ) -> None:
-        """Take an annulled match out, after what was logged before; it is then played again."""
+        """Follow an annulment, after what was logged before; the match is then played again."""
         run.cursor = entry.sequence - 1
         if before:
             await self._fold(run, before, progress)
@@ -240,16 +240,16 @@ class CompetitionRunner:
         queue = self._queues.queue(run.record.rules.ruleset)
         queued = [each for each in following.dropped if await queue.phase(each.id) is not None]
         round_ = run.results[planned_id(entry.match_id)].round
-        spent = {each.id: RetiredMatchId(run.round_of(each), annulled=False) for each in queued}
-        spent[entry.match_id] = RetiredMatchId(round_, annulled=True)
+        retired = {each.id: RetiredMatchId(run.round_of(each), annulled=False) for each in queued}
+        retired[entry.match_id] = RetiredMatchId(round_, annulled=True)
         if await progress.annul(
-            run.record.id, entry.match_id, following, spent=spent, cursor=entry.sequence
+            run.record.id, entry.match_id, following, retired=retired, cursor=entry.sequence
         ):
             log.info(
                 "annulment followed", reason=entry.reason, dropped=[each.id for each in queued]
             )
         # What was annulled before, by a scheduler that is no more, is read back, too.
-        await self._take_up(run.record.id, progress)
+        await self._load(run.record.id, progress)
 
     # Matches.
 
@@ -269,7 +269,7 @@ class CompetitionRunner:
         if flow is not None and flow.paused:
             await queue.resume(record.flow)
         if record.gone:
-            await self._pass_over(run, progress)
+            await self._score_walkovers(run, progress)
         if run.is_finished:
             if await self._finisher.end(run, progress):
                 del self._runs[record.id]
@@ -281,14 +281,14 @@ class CompetitionRunner:
         matches = (match for match in run.left() if match.id not in run.scheduled)
         return await self._queue(run, matches, room=room, progress=progress)
 
-    async def _pass_over(self, run: CompetitionRun, progress: CompetitionProgress) -> None:
-        """Decide the matches of those who have left, again while that makes new ones known."""
+    async def _score_walkovers(self, run: CompetitionRun, progress: CompetitionProgress) -> None:
+        """Score matches of those who left as walkovers, repeatedly while new ones appear."""
         while True:
             off = [
                 match
                 for match in run.left()
                 if not run.record.gone.keys().isdisjoint(match.entrants)
-                and await self._is_off(run, match)
+                and await self._is_walkover(run, match)
             ]
             if not off:
                 return
@@ -297,8 +297,8 @@ class CompetitionRunner:
             if not run.results.keys() >= {result.match_id for result in decided}:
                 return
 
-    async def _is_off(self, run: CompetitionRun, match: PlannedMatch) -> bool:
-        """Return whether a match of somebody who left is not played, and out of the queue."""
+    async def _is_walkover(self, run: CompetitionRun, match: PlannedMatch) -> bool:
+        """Cancel a match of somebody who left; return whether it is a walkover."""
         queue = self._queues.queue(run.record.rules.ruleset)
         spec = await queue.spec(match.id)
         away = run.record.gone.keys() & set(match.entrants)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from arena.competitions.entry import Frozen, freeze
-from arena.competitions.leagues import AT_ONCE, BY_HAND, LeagueRecord, LeagueStore, next_start
+from arena.competitions.leagues import AT_ONCE, LeagueRecord, LeagueStore
 from arena.competitions.records import CompetitionState
 from arena.competitions.store import CompetitionStore
 from arena.errors import InputError, PreconditionError
@@ -27,7 +27,7 @@ _OVER = {CompetitionState.ENDED, CompetitionState.CANCELLED}
 
 
 class LeagueRunner:
-    """Begins seasons; only the active scheduler does.
+    """Begins seasons, in the active scheduler only.
 
     Args:
         arena: whose leagues.
@@ -43,7 +43,7 @@ class LeagueRunner:
         self.clock = clock
         self._log: Any = structlog.get_logger()
 
-    async def look(self, epoch: int) -> None:
+    async def begin_due(self, epoch: int) -> None:
         """Begin every season that is due.
 
         Raises:
@@ -51,9 +51,9 @@ class LeagueRunner:
         """
         for league in await self._leagues.all():
             if league.state is CompetitionState.RUNNING:
-                await self.look_at(league, epoch)
+                await self.begin_or_end(league, epoch)
 
-    async def look_at(self, league: LeagueRecord, epoch: int) -> None:
+    async def begin_or_end(self, league: LeagueRecord, epoch: int) -> None:
         """Begin a league's next season when it is due, or end the league after its last one.
 
         Args:
@@ -103,10 +103,7 @@ class LeagueRunner:
         if note:
             await self._wait(league, f"season {number} could not begin: {note}", epoch)
             return
-        schedule, now = league.rules.schedule, self.clock()
-        due = None
-        if schedule != BY_HAND:
-            due = now if schedule == AT_ONCE else next_start(schedule, after=now)
+        due = league.rules.next_start(self.clock())
         await self._leagues.advance(league.id, season=number, next_time=due, note="", epoch=epoch)
 
     async def _wait(self, league: LeagueRecord, note: str, epoch: int) -> None:
@@ -114,12 +111,8 @@ class LeagueRunner:
         if note == league.note and not league.called:
             return
         self._log.warning("season not begun", league=league.id, reason=note)
-        schedule = league.rules.schedule
-        due = None
-        if schedule == AT_ONCE:
-            due = league.next_time
-        elif schedule != BY_HAND:
-            due = next_start(schedule, after=self.clock())
+        at_once = league.rules.schedule == AT_ONCE
+        due = league.next_time if at_once else league.rules.next_start(self.clock())
         await self._leagues.advance(
             league.id, season=league.season, next_time=due, note=note, epoch=epoch
         )

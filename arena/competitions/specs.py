@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class MatchSpecs:
-    """Describes matches to the queue.
+    """Makes match specs, and caches the bots of entrants.
 
     Args:
         arena: whose bots.
@@ -33,12 +33,12 @@ class MatchSpecs:
         self.bots: dict[str, Bot] = {}
 
     async def look_up(self, record: CompetitionRecord) -> None:
-        """Look the bots of all entrants up."""
+        """Look up the bots of all entrants."""
         names = dict.fromkeys(bot_of(each) for each in record.entrants)
         self.bots |= await self._registry.bots_named(names)
 
     async def stand_ins(self, record: CompetitionRecord, match: PlannedMatch) -> dict[str, str]:
-        """Return house bots for those of a larger table who left; {} when it cannot be played."""
+        """Return house bots for who left a larger table; {} when it cannot be played."""
         away = [each for each in match.entrants if each in record.gone]
         if len(match.entrants) - len(away) < 2 or not away:
             return {}
@@ -51,7 +51,7 @@ class MatchSpecs:
         return dict(zip(away, house, strict=False)) if len(house) >= len(away) else {}
 
     async def spec(self, run: CompetitionRun, match: PlannedMatch) -> MatchSpec:
-        """Return what is queued; the bots of the entrants were looked up before.
+        """Return the spec of a match, whose entrants' bots were looked up before.
 
         Args:
             run: whose match it is.

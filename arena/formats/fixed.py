@@ -6,7 +6,7 @@ All their matches are known at once.
 from hashlib import sha256
 
 from arena.formats import round_robin, whist
-from arena.formats.model import Competition, Format, Plan, PlannedMatch, Results
+from arena.formats.model import Competition, Format, Plan, Results, planned_round
 from arena.formats.round_robin import Table
 
 
@@ -14,15 +14,9 @@ def plan(competition: Competition, results: Results) -> Plan:
     """Return the whole plan; finished once every match has a result."""
     tables = _gauntlet(competition) if competition.format is Format.GAUNTLET else _all(competition)
     matches = tuple(
-        PlannedMatch(
-            id=f"{competition.id}.r{number}.t{table}",
-            round=number,
-            table=table,
-            entrants=tuple(competition.entrants[e] for e in seated),
-            boards=competition.options.boards,
-        )
+        match
         for number, seats in enumerate(tables, start=1)
-        for table, seated in enumerate(seats, start=1)
+        for match in planned_round(competition, number, seats)
     )
     return Plan(
         matches=matches,

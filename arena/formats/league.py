@@ -82,10 +82,6 @@ def levelled(entrants: Divisions, *, table_size: int = 2) -> Divisions:
     A bottom that has outgrown ``LARGEST`` is cut into equal divisions. One below ``SMALLEST`` joins
     the division above, if that has the room; if it has not, and the bottom cannot fill a table, the
     two are cut anew.
-
-    Args:
-        entrants: as `moved` gives them.
-        table_size: entrants of a table.
     """
     *upper, bottom = entrants
     if upper and len(bottom) < SMALLEST:

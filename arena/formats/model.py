@@ -1,4 +1,4 @@
-"""The values that every format speaks: a competition, its matches, its standings.
+"""The values that all formats share: a competition, its matches, its standings.
 
 A competition never changes, and results accumulate; what to play next follows from the two. Only an
 annulment takes a result away: a Swiss then keeps the rounds that it had paired.
@@ -6,7 +6,7 @@ Match ids are made from the competition's id and the place in its plan, so that 
 the same match however often it is planned.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import combinations
@@ -42,15 +42,13 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a format may be told; what it does not need, it ignores.
+    """The options of a format, which ignores those that it does not need.
 
     Attributes:
         table_size: entrants at a table, 2 or 4.
-        boards: boards of every match.
         cycles: round robin and gauntlet: how often the whole plan is played.
         rounds: Swiss: number of rounds; None for the logarithm of the entrants, rounded up.
         challengers: gauntlet: how many of the first entrants challenge.
-        groups: groups: how many there are.
         advance: groups: how many of each go on.
         lot: seed text of the last tie-break and of annealed schedules.
     """
@@ -71,9 +69,7 @@ class Competition:
 
     Attributes:
         id: starts the ids of its matches.
-        format: how it finds them.
         entrants: ids in the order of their seeding, the strongest first.
-        options: the format's options.
         paired: Swiss: the tables of the first rounds, by seed number from 0 in seat order, that
             stay whatever the results say.
 
@@ -130,9 +126,7 @@ class PlannedMatch:
     Attributes:
         id: the same whenever this place in the plan is planned.
         round: from 1; matches of one round share their boards.
-        table: from 1, within the round.
         entrants: ids in seat order of the first rotation.
-        boards: how many.
     """
 
     id: str
@@ -140,6 +134,22 @@ class PlannedMatch:
     table: int
     entrants: tuple[str, ...]
     boards: int
+
+
+def planned_round(
+    competition: Competition, number: int, tables: Iterable[tuple[int, ...]]
+) -> list[PlannedMatch]:
+    """Return the matches of a round, given its tables by seed number from 0."""
+    return [
+        PlannedMatch(
+            id=f"{competition.id}.r{number}.t{table}",
+            round=number,
+            table=table,
+            entrants=tuple(competition.entrants[e] for e in seated),
+            boards=competition.options.boards,
+        )
+        for table, seated in enumerate(tables, start=1)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +211,6 @@ class CompetitionStanding:
     """A line of the standings.
 
     Attributes:
-        rank: from 1, no two alike.
-        entrant: id.
         points: match points: 1 for each opponent done better than in a match, 1/2 for a tie.
         sonneborn_berger: sum of the opponents' points, each times the points taken from them.
         set_score: sum of the mean scores, in millionths.
@@ -242,9 +250,6 @@ class NextMatches:
 
     Attributes:
         matches: matches without a result whose entrants are known: all may be played now.
-        planned: all matches known by now, with and without results.
-        finished: whether the competition is over.
-        standings: best first.
     """
 
     matches: tuple[PlannedMatch, ...]

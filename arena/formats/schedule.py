@@ -1,4 +1,4 @@
-"""What to play next: the one door to all formats."""
+"""Dispatches to the formats: plans, next matches and standings."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -18,11 +18,7 @@ _PLANS: Final[dict[Format, Callable[[Competition, Results], Plan]]] = {
 
 
 def plan(competition: Competition, results: Results) -> Plan:
-    """Return all matches known by now and whether they are all; see `next_matches`.
-
-    Raises:
-        InputError: a result for another number of entrants than its match has.
-    """
+    """Return all matches known by now and whether they are all; see `next_matches`."""
     return _PLANS[competition.format](competition, results)
 
 
@@ -35,11 +31,7 @@ def next_matches(
     same matches, and asking after some have ended names the rest. Schedule by id: an id seen before
     is the same match.
 
-    Args:
-        competition: what is played.
-        results: by match id, in any order.
-        strengths: batch ratings by entrant, for the standings' tie-break only: they never change
-            who plays whom.
+    Strengths by entrant only break ties of the standings: they never change who plays whom.
 
     Raises:
         InputError: a result for another number of entrants than its match has.

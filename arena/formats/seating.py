@@ -1,4 +1,4 @@
-"""Who sits where: seats turned so that nobody keeps one."""
+"""Balances seats: turns tables so that nobody keeps a seat."""
 
 from collections.abc import Iterable
 from itertools import permutations

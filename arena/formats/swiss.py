@@ -27,6 +27,7 @@ from arena.formats.model import (
     PlannedMatch,
     PlayedMatch,
     Results,
+    planned_round,
     result_of,
 )
 from arena.formats.round_robin import Table
@@ -42,7 +43,7 @@ _Round: TypeAlias = tuple[PlayedMatch, ...]
 
 @dataclass(slots=True)
 class _State:
-    """What the rounds so far leave behind, by seed number from 0."""
+    """Points, byes, meetings and seats after the rounds so far, by seed number from 0."""
 
     points: list[float]
     byes: list[int]
@@ -66,7 +67,7 @@ def plan(competition: Competition, results: Results) -> Plan:
         if not is_complete and number > len(competition.paired):
             break
         tables = _tables(competition, number, tuple(history))
-        planned = _planned(competition, number, tables)
+        planned = planned_round(competition, number, tables)
         matches.extend(planned)
         played = tuple(filter(None, (result_of(match, results) for match in planned)))
         if len(played) == len(planned):
@@ -80,19 +81,6 @@ def plan(competition: Competition, results: Results) -> Plan:
         finished=is_complete,
         byes={entrant: byes[e] * worth for e, entrant in enumerate(competition.entrants)},
     )
-
-
-def _planned(competition: Competition, number: int, tables: Sequence[Table]) -> list[PlannedMatch]:
-    return [
-        PlannedMatch(
-            id=f"{competition.id}.r{number}.t{table}",
-            round=number,
-            table=table,
-            entrants=tuple(competition.entrants[e] for e in seated),
-            boards=competition.options.boards,
-        )
-        for table, seated in enumerate(tables, start=1)
-    ]
 
 
 def _tables(
@@ -164,7 +152,7 @@ def _pair(state: _State, *, lot: str) -> list[Table]:
 
 
 class _PairCost:
-    """What speaks against a pair, as one integer: criteria in order, each far above the next.
+    """The cost of a pair as one integer: criteria in order, each far above the next.
 
     A criterion's unit exceeds the sum of all lower ones over all pairs, so that no number of small
     faults outweighs a greater one; the caps keep the whole below 128 bits.

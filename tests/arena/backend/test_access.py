@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from arena.backend.access import Caller, deed
+from arena.backend.access import Caller, authorized
 from arena.backend.bots import Bots
 from arena.backend.challenges import Challenges
 from arena.backend.competitions import Competitions
@@ -21,20 +21,20 @@ from arena.errors import DeniedError, UnauthenticatedError
 from arena.owners.tokens import Scope, Token
 
 
-class Deeds:
-    """Deeds of each kind."""
+class Calls:
+    """A call of each kind."""
 
-    @deed(is_public=True)
+    @authorized(is_public=True)
     def public(self, caller: Caller) -> str:
         """Anybody."""
         return caller.owner
 
-    @deed()
+    @authorized()
     def personal(self, caller: Caller) -> str:
         """Any token."""
         return caller.owner
 
-    @deed(Scope.AUTHOR, Scope.OPERATOR)
+    @authorized(Scope.AUTHOR, Scope.OPERATOR)
     def scoped(self, caller: Caller) -> str:
         """One of two scopes."""
         return caller.owner
@@ -55,22 +55,22 @@ def caller(*scopes: Scope) -> Caller:
 
 def test_a_stranger_may_only_what_is_public() -> None:
     """Without a token, all else is refused before it begins."""
-    assert Deeds().public(Caller()) == ""
-    for refused in (Deeds().personal, Deeds().scoped):
+    assert Calls().public(Caller()) == ""
+    for refused in (Calls().personal, Calls().scoped):
         with pytest.raises(UnauthenticatedError):
             refused(Caller())
 
 
 def test_one_of_the_scopes_is_enough_and_an_admin_is_not_everybody() -> None:
     """A scope does not include another one."""
-    assert Deeds().personal(caller(Scope.ADMIN)) == "ada"
-    assert Deeds().scoped(caller(Scope.OPERATOR)) == "ada"
+    assert Calls().personal(caller(Scope.ADMIN)) == "ada"
+    assert Calls().scoped(caller(Scope.OPERATOR)) == "ada"
     with pytest.raises(DeniedError, match="author or operator") as denied:
-        Deeds().scoped(caller(Scope.ADMIN))
+        Calls().scoped(caller(Scope.ADMIN))
     assert denied.value.reason == "SCOPE_MISSING"
 
 
-def test_every_deed_says_who_may_ask_it() -> None:
+def test_every_call_says_who_may_ask_it() -> None:
     """No method is without a rule."""
     kinds = (
         Bots, Challenges, Competitions, Ladders, Leagues, Matches, Operations, Owners, Tournaments,

@@ -85,11 +85,11 @@ async def require_each_match_counted_once(hall: Hall, ruleset: str = "quasenbo")
         if isinstance(entry, LoggedResult) and entry.flow == "t:cup"
     }
     played = {each: result for each, result in results.items() if not result.is_walkover}
-    assert logged.keys() - record.spent.keys() == {record.playing(each) for each in played}
+    assert logged.keys() - record.retired_ids.keys() == {record.playing(each) for each in played}
     for planned, result in played.items():
         entry = logged[record.playing(planned)]
         assert (entry.entrants, entry.sets) == (result.entrants, result.sets)
-    assert annulled <= record.spent.keys()
+    assert annulled <= record.retired_ids.keys()
     (report,) = reports(record, results)
     assert report.finished
     assert {match.id for match in report.matches} == results.keys()

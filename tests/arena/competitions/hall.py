@@ -122,7 +122,7 @@ class Hall:
         """Let the runner look at everything and queue what comes next."""
         if not self.epoch:
             await self.lead()
-        self.runner._looked = 0.0
+        self.runner._refreshed = 0.0
         return await self.runner.tick(self.epoch, slots=self.slots)
 
     async def lease(self) -> Lease | None:

@@ -71,7 +71,7 @@ async def test_a_final_that_is_being_played_on_an_annulled_result_is_dropped(hal
     # What does not count may be annulled for the ladder's sake, and holds nothing up.
     assert await annul(hall, "t-cup.r2.t1.a2")
     record = await hall.run(rounds=10)
-    assert {each for each, why in record.spent.items() if not why.annulled} == {
+    assert {each for each, why in record.retired_ids.items() if not why.annulled} == {
         "t-cup.r2.t1", "t-cup.r2.t1.a2"
     }  # fmt: skip
     await require_each_match_counted_once(hall)

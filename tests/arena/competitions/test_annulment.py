@@ -192,7 +192,7 @@ async def test_a_round_of_a_swiss_that_has_not_begun_is_paired_anew(hall: Hall) 
     won = results[kept.id].match.points(0) == 1
     other = kept.entrants[0 if won else 1]
     assert {winner, other} in [set(spec.entrants) for spec in (await queued(hall)).values()]
-    assert (await hall.run()).spent.keys() == {last.id}
+    assert (await hall.run()).retired_ids.keys() == {last.id}
     await require_each_match_counted_once(hall)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from arena.bots.registry import BotState
-from arena.competitions.entry import create_league, create_started
+from arena.competitions.entry import create, create_league
 from arena.competitions.leagues import AT_ONCE, LeagueRules, LeagueStore, next_start
 from arena.competitions.records import CompetitionRules, CompetitionState
 from arena.errors import ArenaError, InputError, PreconditionError
@@ -157,6 +157,23 @@ async def test_a_league_that_is_refused_is_not_created(hall: Hall) -> None:
         assert await leagues.find("l-main") is None
 
 
+async def test_a_full_league_and_a_cancelled_one_take_no_entries(hall: Hall) -> None:
+    """Each says why, and a cancelled one is not paused either."""
+    await hall.add_bots(BOTS[:3])
+    founding = rules()
+    matches = replace(founding.matches, capacity=2)
+    await create_league(hall.arena, "l-main", replace(founding, matches=matches), BOTS[:2])
+    leagues = LeagueStore(hall.redis)
+    with pytest.raises(PreconditionError, match="main has all of its 2 entrants") as full:
+        await leagues.enter("l-main", BOTS[2])
+    assert full.value.reason == "FULL"
+    await leagues.cancel("l-main")
+    with pytest.raises(PreconditionError, match="main is cancelled and takes no entries"):
+        await leagues.enter("l-main", BOTS[2])
+    with pytest.raises(PreconditionError, match="main is cancelled, not running or paused"):
+        await leagues.pause("l-main")
+
+
 async def test_a_tournament_that_cannot_start_is_not_created(hall: Hall) -> None:
     """Created and started in one step, or not at all; one that can is under way at once."""
     await hall.add_bots(BOTS[:3])
@@ -166,21 +183,21 @@ async def test_a_tournament_that_cannot_start_is_not_created(hall: Hall) -> None
         options=Options(boards=1, groups=2),
         time_control="5",
     )
-    create = partial(create_started, hall.arena)
+    start = partial(create, hall.arena, at_once=True)
     with pytest.raises(InputError, match="cup cannot start: 2 groups of 3 entrants"):
-        await create("t-cup", cup, BOTS[:3])
+        await start("t-cup", cup, BOTS[:3])
     with pytest.raises(PreconditionError, match="2 entrants at most, not 3"):
-        await create("t-cup", replace(cup, capacity=2), BOTS[:3])
+        await start("t-cup", replace(cup, capacity=2), BOTS[:3])
     assert await hall.competitions.find("t-cup") is None
-    record, frozen = await create(
+    record, left_out = await start(
         "t-cup", replace(cup, format=Format.ROUND_ROBIN), ["bot00", "bot01", "bot01@1"]
     )
     assert record.state is CompetitionState.RUNNING
     assert record.divisions == (("bot00@1", "bot01@1"),)
-    assert frozen.left_out == {"bot01@1": "bot01@1 has entered twice"}
+    assert left_out == {"bot01@1": "bot01@1 has entered twice"}
     assert (await hall.run()).state is CompetitionState.ENDED
     with pytest.raises(PreconditionError, match="there is a tournament cup"):
-        await create("t-cup", replace(cup, format=Format.ROUND_ROBIN), BOTS[:2])
+        await start("t-cup", replace(cup, format=Format.ROUND_ROBIN), BOTS[:2])
 
 
 async def test_who_is_away_leaves_and_who_is_new_starts_at_the_bottom(hall: Hall) -> None:
@@ -266,7 +283,7 @@ async def test_a_league_paused_as_its_last_season_ends_does_not_end(hall: Hall) 
     await hall.run("l-main.s1")
     seen = await leagues.get("l-main")
     await leagues.pause("l-main")
-    await hall.runner.leagues.look_at(seen, hall.epoch)
+    await hall.runner.leagues.begin_or_end(seen, hall.epoch)
     assert (await leagues.get("l-main")).state is CompetitionState.PAUSED
     await leagues.resume("l-main")
     await hall.tick()
@@ -282,7 +299,7 @@ async def test_a_season_due_as_its_league_stops_stops_no_scheduler(hall: Hall, v
     await hall.lead()
     seen = await leagues.get("l-main")
     await getattr(leagues, verb)("l-main")
-    await hall.runner.leagues.look_at(seen, hall.epoch)
+    await hall.runner.leagues.begin_or_end(seen, hall.epoch)
     assert (await leagues.get("l-main")).season == 0
     assert await hall.competitions.find("l-main.s1") is None
 
@@ -298,7 +315,7 @@ async def test_a_season_created_as_its_league_is_paused_is_paused_and_goes_on(ha
     await leagues.call_season("l-main")
     seen = await leagues.get("l-main")
     await leagues.pause("l-main")
-    await hall.runner.leagues.look_at(seen, hall.epoch)
+    await hall.runner.leagues.begin_or_end(seen, hall.epoch)
     assert await hall.state("l-main.s1") is CompetitionState.PAUSED
     await leagues.resume("l-main")
     assert (await hall.run("l-main.s1")).state is CompetitionState.ENDED
