@@ -16,12 +16,11 @@ FORMATS = [
     Whole(format=Format.DOUBLE_ELIMINATION, matches=6, clones=2),
     Whole(format=Format.GAUNTLET, matches=5, clones=3),
     Whole(format=Format.GROUPS, matches=3, clones=2, options={"groups": 2, "advance": 1}),
-    four(Format.ROUND_ROBIN, 3, clones=2),
     four(Format.SWISS, 3, clones=3),
     four(Format.SINGLE_ELIMINATION, 2, clones=3),
-    four(Format.GROUPS, 7, clones=4, groups=2),
 ]
-"""With sixteen entrants they take longer; ``tests/benchmarks/tournaments.py`` plays them so."""
+"""With sixteen entrants, and the other formats at tables of four, they take longer:
+``tests/benchmarks/tournaments.py`` plays them so."""
 
 
 @pytest.mark.parametrize("whole", FORMATS, ids=lambda whole: whole.name)
