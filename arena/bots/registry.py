@@ -7,7 +7,7 @@ active. Ratings are on the ladders (`arena.queue.ladder`), files in the archive.
 import asyncio
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -223,6 +223,11 @@ class Registry:
         texts: Any = await self._redis.hmget(_VERSIONS, ids) if ids else []
         pairs = zip(ids, texts, strict=True)
         return [_version(each, text) for each, text in pairs if text is not None]
+
+    async def all_versions(self) -> AsyncIterator[Version]:
+        """Yield the versions of all bots, in no order."""
+        async for version_id, text in self._redis.hscan_iter(_VERSIONS, count=1_000):
+            yield _version(version_id.decode(), text)
 
     async def versions_of(self, name: str) -> list[Version]:
         """Return the versions of a bot, oldest first."""
