@@ -13,11 +13,7 @@ _MOST_FILES: Final = 20_000
 
 
 def pack(folder: Path, *, limit_bytes: int) -> bytes:
-    """Return the folder as tar bytes, without version control and caches.
-
-    Raises:
-        InputError: no folder, too large, or a link or device that leads out of it.
-    """
+    """Return the folder as tar bytes, without version control and caches; raises `InputError`."""
     root = folder.resolve()
     if not root.is_dir():
         raise InputError(f"{folder} is not a folder; name the folder that holds bot.toml")

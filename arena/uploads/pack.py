@@ -47,8 +47,7 @@ def pack_folder(folder: Path) -> bytes:
     a name at any depth or, with a ``/`` in them, for a path; ``#`` starts a comment.
 
     Raises:
-        InputError: the folder cannot be read.
-        UploadRefusedError: the arena would refuse it; the sentence names the file.
+        InputError: the folder cannot be read, or the arena would refuse it (`UploadRefusedError`).
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; name the folder that holds bot.toml")
