@@ -92,10 +92,6 @@ def match_id(number: int) -> str:
     return f"{FLOW}-{number:06d}"
 
 
-class _DeposedError(Exception):
-    """Another scheduler is active."""
-
-
 class Scheduler:
     """Schedules ladders and competitions while it is the active scheduler."""
 
@@ -162,7 +158,7 @@ class Scheduler:
                 await is_set_within(stopping, self._options.tick.total_seconds())
             if renewing.done():
                 renewing.result()
-        except _DeposedError:
+        except StaleEpochError:
             self._log.warning("scheduler deposed", epoch=epoch)
         finally:
             await cancel(renewing)
@@ -170,7 +166,7 @@ class Scheduler:
     async def _renew(self, epoch: int) -> None:
         while True:
             if not await self._leadership.renew(epoch=epoch, duration=_LEASE):
-                raise _DeposedError
+                raise StaleEpochError(f"epoch {epoch} is over")
             await asyncio.sleep(_RENEWAL)
 
     # Matches.
@@ -178,10 +174,7 @@ class Scheduler:
     async def tick(self, epoch: int) -> int:
         """Fill the queue of every ladder and competition; return how many matches were made."""
         made = sum([await self._fill(ruleset, epoch) for ruleset in self._rulesets])
-        try:
-            return made + await self._competitions.tick(epoch, slots=self._slots)
-        except StaleEpochError as error:
-            raise _DeposedError from error
+        return made + await self._competitions.tick(epoch, slots=self._slots)
 
     async def _fill(self, ruleset: str, epoch: int) -> int:
         game = parse_ruleset(ruleset)
@@ -233,7 +226,7 @@ class Scheduler:
             spec, flow_weight=plan.weight, cap=plan.cap, epoch=epoch
         )
         if answer is Enqueued.STALE_EPOCH:
-            raise _DeposedError
+            raise StaleEpochError(f"epoch {epoch} is over")
         if answer is not Enqueued.FULL:
             self._number = number + 1
         if answer is not Enqueued.QUEUED:
