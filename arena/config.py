@@ -7,6 +7,7 @@ import difflib
 import os
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
@@ -46,11 +47,8 @@ def _time_control(text: str) -> str:
 
 def _seconds(value: object) -> object:
     """Parse seconds from the environment, which holds texts alone."""
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return value
+    with suppress(ValueError):
+        return float(value) if isinstance(value, str) else value
     return value
 
 
@@ -208,11 +206,9 @@ class Settings(BaseSettings):
 
 
 def load(file: Path | None = None, **options: Any) -> Settings:
-    """Load the settings from a file, the environment and options.
+    """Load the settings from a TOML file, the environment and options; None for one not given.
 
-    Args:
-        file: a TOML file that must exist; None for ``arena.toml`` where there is one.
-        **options: of the command line; None for one that was not given.
+    Without a file, ``arena.toml`` is read where there is one.
 
     Raises:
         InputError: names every key that is unknown or whose value is not possible.
@@ -236,7 +232,8 @@ def load(file: Path | None = None, **options: Any) -> Settings:
     try:
         return _Loaded(**given)
     except ValidationError as error:
-        raise InputError(_sentences(error)) from error
+        sentences = (_sentence(each["loc"], each["type"], each["msg"]) for each in error.errors())
+        raise InputError("\n".join(sentences)) from error
     except SettingsError as error:
         raise InputError(f"the environment: {error}; ARENA_LADDERS is JSON") from error
 
@@ -249,10 +246,6 @@ def _read(file: Path | None) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
-
-
-def _sentences(error: ValidationError) -> str:
-    return "\n".join(_sentence(each["loc"], each["type"], each["msg"]) for each in error.errors())
 
 
 def _sentence(place: tuple[int | str, ...], kind: str, message: str) -> str:

@@ -6,6 +6,7 @@ import errno
 from bisect import bisect_left
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 import prometheus_client
@@ -74,25 +75,18 @@ class _TurnSeconds(Collector):
         """Observe one part of many turns."""
         key = (ruleset, part.value)
         counts = self._counts.setdefault(key, [0] * (len(_TURN_BUCKETS) + 1))
-        total = 0.0
+        self._sums.setdefault(key, 0.0)
         for value in seconds:
             counts[bisect_left(_TURN_BUCKETS, value)] += 1
-            total += value
-        self._sums[key] = self._sums.get(key, 0.0) + total
+            self._sums[key] += value
 
     def collect(self) -> Iterator[HistogramMetricFamily]:
         """Yield the metric."""
-        family = HistogramMetricFamily(
-            "arena_turn_seconds",
-            "Where the time of the turns put to bots went.",
-            labels=("ruleset", "part"),
-        )
+        text = "Where the time of the turns put to bots went."
+        family = HistogramMetricFamily("arena_turn_seconds", text, labels=("ruleset", "part"))
         bounds = [*map(str, _TURN_BUCKETS), "+Inf"]
         for key, counts in list(self._counts.items()):
-            so_far, buckets = 0, []
-            for bound, count in zip(bounds, list(counts), strict=True):
-                so_far += count
-                buckets.append((bound, so_far))
+            buckets = list(zip(bounds, accumulate(list(counts)), strict=True))
             family.add_metric(key, buckets, self._sums[key])
         yield family
 

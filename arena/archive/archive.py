@@ -99,16 +99,12 @@ class Archive:
         return {_digest_in(path) for path, _, written in self._list("bots") if written < before}
 
     def remove_bot(self, digest: str) -> None:
-        """Remove a bot's folder that will not play, from this machine's cache, too."""
+        """Delete a bot's folder, from this machine's cache, too."""
         self._remove(self._bot_path(digest))
         self.cache.remove(digest)
 
     def unpack_bot(self, digest: str) -> Path:
-        """Return a folder of this machine that holds the bot; unpacked once, then reused.
-
-        Raises:
-            NotFoundError: no bot of this digest is stored.
-        """
+        """Return a folder with the bot from this machine's cache; `NotFoundError` if unknown."""
         if (found := self.cache.get(digest)) is not None:
             return found
         compressed = self._get(self._bot_path(digest), f"bot folder {digest}")
@@ -130,11 +126,9 @@ class Archive:
     def get_replay(self, ruleset: str, match_id: str, *, digest: bytes) -> bytes:
         """Return the replay file of a match; ``digest`` is 8 bytes of the replay's or more.
 
-        Raises:
-            NotFoundError: there is none, or it was pruned.
+        Raises `NotFoundError` when there is none, or it was pruned.
         """
-        path = self._replay_path(ruleset, match_id, digest)
-        return self._get(path, f"replay of {match_id}")
+        return self._get(self._replay_path(ruleset, match_id, digest), f"replay of {match_id}")
 
     def put_log(
         self, ruleset: str, match_id: str, name: str, data: bytes, *, digest: bytes
@@ -157,8 +151,7 @@ class Archive:
 
     def put_results(self, ruleset: str, *, first: int, last: int, lines: bytes) -> None:
         """Store log entries ``first``..``last`` of a ladder, as JSON lines."""
-        path = self._match_path("results", ruleset, f"{first:012d}-{last:012d}.jsonl.zst")
-        self._put_compressed(path, lines)
+        self._put_compressed(self._results_path(ruleset, first, last), lines)
 
     def results_segments(self, ruleset: str) -> list[tuple[int, int]]:
         """Return first and last sequence of every stored segment, in order."""
@@ -168,9 +161,8 @@ class Archive:
 
     def get_results(self, ruleset: str, *, first: int, last: int) -> bytes:
         """Return the JSON lines of a segment."""
-        path = self._match_path("results", ruleset, f"{first:012d}-{last:012d}.jsonl.zst")
         what = f"entries {first} to {last} of {ruleset}"
-        return _decompress(self._get(path, what), what)
+        return _decompress(self._get(self._results_path(ruleset, first, last), what), what)
 
     def usage(self) -> dict[str, Usage]:
         """Return how much the archive holds, by kind."""
@@ -203,6 +195,9 @@ class Archive:
     def _log_path(self, ruleset: str, match_id: str, digest: bytes, name: str) -> str:
         name = f"{_play(match_id, digest)}.{_checked(name)}.log.zst"
         return self._match_path("logs", ruleset, name)
+
+    def _results_path(self, ruleset: str, first: int, last: int) -> str:
+        return self._match_path("results", ruleset, f"{first:012d}-{last:012d}.jsonl.zst")
 
     def _match_path(self, kind: str, ruleset: str, name: str) -> str:
         return f"{self._root}/{kind}/{slug(ruleset)}/{_checked(name)}"

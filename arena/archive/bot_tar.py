@@ -2,29 +2,28 @@
 
 import io
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from arena.errors import InputError
+from arena.uploads.pack import walk
 
-_LEFT_OUT: Final = {".git", "__pycache__", ".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
+_LEFT_OUT: Final = (
+    ".git", "__pycache__", "*.pyc", ".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache",
+)  # fmt: skip
 _MOST_FILES: Final = 20_000
 
 
 def pack(folder: Path, *, limit_bytes: int) -> bytes:
-    """Return the folder as tar bytes, without version control and caches.
-
-    Raises:
-        InputError: no folder, too large, or a link or device that leads out of it.
-    """
+    """Return the folder as tar bytes, without version control and caches; raises `InputError`."""
     root = folder.resolve()
     if not root.is_dir():
         raise InputError(f"{folder} is not a folder; name the folder that holds bot.toml")
     out = io.BytesIO()
     total = 0
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for number, path in enumerate(_walk(root), start=1):
+        for number, (name, _) in enumerate(walk(root, _LEFT_OUT), start=1):
+            path = root / name
             entry = _entry(root, path)
             total += entry.size
             if total > limit_bytes or number > _MOST_FILES:
@@ -44,16 +43,6 @@ def unpack(data: bytes, folder: Path) -> None:
     """Unpack what `pack` made into an empty folder."""
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
         tar.extractall(folder, filter="data")
-
-
-def _walk(root: Path) -> Iterator[Path]:
-    """Yield everything below the root, parents first, in a fixed order."""
-    for path in sorted(root.iterdir()):
-        if path.name in _LEFT_OUT or path.suffix == ".pyc":
-            continue
-        yield path
-        if path.is_dir() and not path.is_symlink():
-            yield from _walk(path)
 
 
 def _entry(root: Path, path: Path) -> tarfile.TarInfo:

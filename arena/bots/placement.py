@@ -1,4 +1,4 @@
-"""Enters bots into ladders, and withdraws them."""
+"""Enters bots into ladders and withdraws them."""
 
 from arena.bots.registry import BotState, Registry
 from arena.queue.queues import Queues

@@ -7,13 +7,14 @@ active. Ratings are on the ladders (`arena.queue.ladder`), files in the archive.
 import asyncio
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
+from pydantic import Field, InstanceOf, Json, TypeAdapter
 from redis.asyncio import Redis
 
 from arena.archive.archive import Archive
@@ -70,7 +71,7 @@ class RejectionCause(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bot:
-    """A registered program.
+    """A registered program; its aliases are the names of the stored JSON.
 
     Attributes:
         rulesets: canonical texts of the ladders that it plays on; () before a version is accepted.
@@ -80,13 +81,13 @@ class Bot:
 
     name: str
     owner: str
-    rulesets: tuple[str, ...]
+    rulesets: Json[tuple[str, ...]]
     house: bool
     state: BotState
     reason: str = ""
-    active_version: str
+    active_version: Annotated[str, Field(alias="active")]
     versions: int
-    created_time: datetime
+    created_time: Annotated[datetime, Field(alias="created")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +105,7 @@ class Version:
         trusted: whether it was added without a trial; any other needs the sandbox to play.
     """
 
-    id: VersionId
+    id: InstanceOf[VersionId]
     digest: str
     command: tuple[str, ...]
     parallel_games: int
@@ -114,9 +115,9 @@ class Version:
     reason: str = ""
     cause: RejectionCause | None = None
     source: str = ""
-    is_built: bool = False
+    is_built: Annotated[bool, Field(alias="built")] = False
     trusted: bool = True
-    created_time: datetime
+    created_time: Annotated[datetime, Field(alias="created")]
 
     @property
     def bot(self) -> str:
@@ -148,6 +149,11 @@ class Registry:
         now = datetime.now(UTC).isoformat()
         return bool(await self._redis.hsetnx(_OWNERS, name, now))
 
+    async def require_owner(self, name: str) -> None:
+        """Raise `NotFoundError` unless the owner is registered."""
+        if not await self._redis.hexists(_OWNERS, name):
+            raise NotFoundError(f"there is no owner {name}; an operator adds one with a token")
+
     async def owners(self) -> list[str]:
         """Return the names of all owners, sorted."""
         return sorted(_texts(await self._redis.hkeys(_OWNERS)))
@@ -163,8 +169,7 @@ class Registry:
             PreconditionError: the bot is another owner's, or suspended.
         """
         facts = await asyncio.to_thread(load_bot_folder, folder)
-        if not await self._redis.hexists(_OWNERS, owner):
-            raise NotFoundError(f"there is no owner {owner}; an operator adds one with a token")
+        await self.require_owner(owner)
         digest = await asyncio.to_thread(self._archive.put_bot, folder)
         now = datetime.now(UTC).isoformat()
         version = version_record(facts, digest=digest, created=now)
@@ -224,6 +229,11 @@ class Registry:
         pairs = zip(ids, texts, strict=True)
         return [_version(each, text) for each, text in pairs if text is not None]
 
+    async def all_versions(self) -> AsyncIterator[Version]:
+        """Yield the versions of all bots, in no order."""
+        async for version_id, text in self._redis.hscan_iter(_VERSIONS, count=1_000):
+            yield _version(version_id.decode(), text)
+
     async def versions_of(self, name: str) -> list[Version]:
         """Return the versions of a bot, oldest first."""
         bot = await self.bot(name)
@@ -235,20 +245,14 @@ class Registry:
         """Suspend, retire or bring back a bot; the caller checks permissions.
 
         A bot without an accepted version is pending instead of active. One that was suspended for
-        its faults comes back with the version that had them.
-
-        Raises:
-            NotFoundError: there is no such bot.
-            PreconditionError: it is suspended, and so cannot be retired.
+        its faults comes back with the version that had them. A suspended one cannot be retired.
         """
         return await self._changed(name, state=state, reason=reason)
 
     async def activate(self, version_id: str) -> Bot:
-        """Make a version its bot's active one, and its bot active; its rulesets are the bot's.
+        """Make an accepted version its bot's active one, and its bot active on its rulesets.
 
-        Raises:
-            NotFoundError: there is no such version.
-            PreconditionError: the version is not accepted, or an operator suspended the bot.
+        Raises `PreconditionError` where an operator suspended the bot.
         """
         return await self._changed(bot_of(version_id), state=BotState.ACTIVE, version=version_id)
 
@@ -294,35 +298,9 @@ def _texts(values: Iterable[Any]) -> list[str]:
     return [value.decode() for value in values]
 
 
-def _bot(text: str | bytes) -> Bot:
-    values = json.loads(text)
-    return Bot(
-        name=values["name"],
-        owner=values["owner"],
-        rulesets=tuple(json.loads(values["rulesets"])),
-        house=values["house"],
-        state=BotState(values["state"]),
-        reason=values.get("reason", ""),
-        active_version=values["active"],
-        versions=values["versions"],
-        created_time=datetime.fromisoformat(values["created"]),
-    )
+_bot: Final = TypeAdapter(Bot).validate_json
+_STORED_VERSION: Final = TypeAdapter(Version)
 
 
 def _version(version_id: str, text: str | bytes) -> Version:
-    values = json.loads(text)
-    return Version(
-        id=VersionId(version_id),
-        digest=values["digest"],
-        command=tuple(values["command"]),
-        parallel_games=values["parallel_games"],
-        runtime=values["runtime"],
-        rulesets=tuple(values["rulesets"]),
-        state=VersionState(values["state"]),
-        reason=values.get("reason", ""),
-        cause=RejectionCause(values["cause"]) if "cause" in values else None,
-        source=values.get("source", ""),
-        is_built=values.get("built", False),
-        trusted=values["trusted"],
-        created_time=datetime.fromisoformat(values["created"]),
-    )
+    return _STORED_VERSION.validate_python({"id": VersionId(version_id), **json.loads(text)})

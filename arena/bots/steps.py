@@ -12,13 +12,7 @@ STEPS_KEPT: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionStep:
-    """One step of a trial.
-
-    Attributes:
-        name: for people, ``build``.
-        detail: one sentence about what was found.
-        output: what the bot printed meanwhile, shortened in the middle.
-    """
+    """One step of a trial; ``output`` is what the bot printed, shortened in the middle."""
 
     name: str
     ok: bool

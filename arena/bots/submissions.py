@@ -19,7 +19,7 @@ from arena.bots.registry import (
 from arena.bots.steps import VersionStep, decode_steps
 from arena.db.keys import arena_key
 from arena.db.scripts import Scripts
-from arena.errors import InputError, NotFoundError, PreconditionError
+from arena.errors import InputError, PreconditionError
 from arena.uploads import UploadRefusedError, unpack_archive
 from referee.bot_folder import BotFolder, load_bot_folder
 from referee.sandbox.scratch import Scratch
@@ -27,7 +27,7 @@ from referee.sandbox.scratch import Scratch
 MOST_RULESETS: Final = 16
 """Rulesets that a submitted bot may declare: it is tried in each."""
 
-_OWNERS, _STEPS = map(arena_key, ("owners", "steps"))
+_STEPS: Final = arena_key("steps")
 
 
 class Submissions:
@@ -67,15 +67,23 @@ class Submissions:
             NotFoundError: the owner is unknown.
             PreconditionError: the bot is another owner's, or suspended by an operator.
         """
-        if not await self._redis.hexists(_OWNERS, owner):
-            raise NotFoundError(f"there is no owner {owner}; an operator adds one with a token")
+        await self._registry.require_owner(owner)
         async with self._unpacked(upload) as (folder, facts):
             if admit is not None:
                 await admit(facts.name)
             digest = await asyncio.to_thread(self._archive.put_bot, folder)
             if fit is not None:
                 await fit(facts.name, digest)
-        return await self._register(facts, digest, owner=owner, house=house)
+        now = datetime.now(UTC).isoformat()
+        version = version_record(facts, digest=digest, created=now, state=VersionState.UPLOADED)
+        reply: Any = await self._scripts.run(
+            "submit", facts.name, owner, digest, int(house), version, now
+        )
+        added = await self._registry.added(facts.name, reply)
+        if added.version.state is VersionState.REJECTED:
+            # It was known, and its folder removed when it was rejected.
+            await asyncio.to_thread(self._archive.remove_bot, digest)
+        return added
 
     async def add_upload(self, upload: BinaryIO, *, owner: str, house: bool) -> AddedVersion:
         """Add the bot in an archive file untried; raises as `store_upload`."""
@@ -106,29 +114,10 @@ class Submissions:
             )
         return facts
 
-    async def _register(
-        self, facts: BotFolder, digest: str, *, owner: str, house: bool
-    ) -> AddedVersion:
-        now = datetime.now(UTC).isoformat()
-        version = version_record(facts, digest=digest, created=now, state=VersionState.UPLOADED)
-        reply: Any = await self._scripts.run(
-            "submit", facts.name, owner, digest, int(house), version, now
-        )
-        added = await self._registry.added(facts.name, reply)
-        if added.version.state is VersionState.REJECTED:
-            # It was known, and its folder removed when it was rejected.
-            await asyncio.to_thread(self._archive.remove_bot, digest)
-        return added
-
     async def recheck(self, version_id: str) -> bool:
-        """Queue a rejected version to be tried again.
+        """Queue a rejected version to be tried again, or raise `PreconditionError`.
 
-        Returns:
-            False when its files are gone, so that it is queued once they are submitted again.
-
-        Raises:
-            NotFoundError: there is no such version.
-            PreconditionError: it is not rejected.
+        False when its files are gone, so that it is queued once they are submitted again.
         """
         version = await self._registry.version(version_id)
         is_kept = await asyncio.to_thread(self._archive.has_bot, version.digest)

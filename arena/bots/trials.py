@@ -48,12 +48,8 @@ class Trials(ClaimQueue):
     ) -> bool:
         """Save the progress of a trial, and renew its claim; False when the claim was lost.
 
-        Args:
-            claim: on the version.
-            duration: of the claim, from now on.
-            state: the version's; None leaves it.
-            digest: of the folder that its build made; empty leaves it.
-            steps: all so far; () leaves them.
+        ``state`` is the version's, ``digest`` of the folder that its build made, ``steps`` are all
+        so far; each is left as it is where none is given.
         """
         reply: Any = await self._bots.run(
             "note",

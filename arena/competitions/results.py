@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime, timedelta
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self
@@ -134,7 +134,7 @@ class CompetitionResult:
             "forfeits": [(each.entrant, each.reason, each.games) for each in self.forfeits],
             "points": self.points,
             "played_ms": milliseconds(self.played),
-            "luck": None if self.luck is None else self.luck.numbers,
+            "luck": None if self.luck is None else astuple(self.luck),
             "substituted": self.substituted,
             "time": None if self.time is None else self.time.isoformat(),
         }

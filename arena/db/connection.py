@@ -24,9 +24,7 @@ RETRIES: Final = 6
 async def connect(url: str, *, within: timedelta = timedelta(seconds=5)) -> Redis:
     """Connect and wait for the first answer; replies are bytes.
 
-    Args:
-        url: ``redis://HOST:PORT/DB``, ``rediss://...`` (TLS) or ``unix://PATH``.
-        within: the longest wait for the connection, and for each answer.
+    ``within`` is the longest wait for the connection, and for each answer.
 
     Raises:
         InputError: no address, nobody answers there, or the server is too old.

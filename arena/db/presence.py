@@ -33,13 +33,11 @@ _PROCESSES: Final = arena_key("processes")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Announcement:
-    """A process that is alive.
+    """A process that is alive, by its unique name.
 
     Attributes:
-        name: unique.
         kind: ``worker``, ``scheduler``, ``api`` or ``pipeline``.
         slots: tables that a worker plays at the same time; 0 for the others.
-        metrics_port: of its ``/metrics``.
         address: where it takes calls, ``HOST:PORT``; empty for those that take none.
     """
 

@@ -50,8 +50,6 @@ class LoggedTurn:
     """One action of a game.
 
     Attributes:
-        ply: how many actions came before it.
-        bot: the name of the entrant that acted.
         action: None where the answer never came, and the game ended.
         by: ``bot``, ``referee`` where there was no choice, ``house`` for one who had forfeited.
         times: None where no bot answered.
@@ -84,12 +82,9 @@ class LoggedTurn:
 
 @dataclass(frozen=True, slots=True)
 class LoggedGame:
-    """One game of a match.
+    """One game of a match: its index in the replay, its turns, a sentence for each forfeit.
 
-    Attributes:
-        number: its index in the replay, which commands call ``--game``.
-        turns: every action, and a last turn that was never answered.
-        forfeits: a sentence each.
+    A last turn may never have been answered.
     """
 
     number: int
@@ -99,12 +94,9 @@ class LoggedGame:
 
 
 class MatchLog:
-    """The log of a match.
+    """The log of a match; ``processes`` may be those of one owner alone.
 
-    Args:
-        replay: the match.
-        processes: what bots left; may be those of one owner alone.
-        names: the entrants' names; the replay's, numbered, without them.
+    Without ``names`` the entrants have the replay's, numbered.
     """
 
     def __init__(
@@ -116,10 +108,8 @@ class MatchLog:
     ) -> None:
         self._replay = replay
         self._names = tuple(names) if names else numbered(replay.entrants)
-        self._processes = list(processes)
-        self._printed = {
-            (each.table, each.entrant, each.member): each.printed() for each in processes
-        }
+        self._processes = {(each.table, each.entrant, each.member): each for each in processes}
+        self._printed = {key: each.printed() for key, each in self._processes.items()}
 
     def game(self, number: int) -> LoggedGame:
         """Return one game."""
@@ -130,6 +120,7 @@ class MatchLog:
             seat = state.seat_to_act
             if seat is None:
                 break
+            printed = self._printed.get(process_key(game, seat), {})
             answered = ply < len(game.actions)
             times = game.times[ply] if answered else None
             turns.append(
@@ -141,7 +132,7 @@ class MatchLog:
                     action=game.actions[ply] if answered else None,
                     by=_by(game, seat=seat, ply=ply),
                     times=times,
-                    printed=self._printed_at(game, seat=seat, ply=ply),
+                    printed=printed.get((game.board, ply), ""),
                 )
             )
         sentences = tuple(self.sentence(number, forfeit) for forfeit in game.forfeits)
@@ -157,8 +148,7 @@ class MatchLog:
         told = f"{self._names[game.seats[forfeit.seat]]} lost game {number} {_WORDS[reason]}"
         if reason is not ForfeitReason.NO_SHOW:
             told += f" at ply {forfeit.ply}"
-        key = process_key(game, forfeit.seat)
-        process = next((each for each in self._processes if _key(each) == key), None)
+        process = self._processes.get(process_key(game, forfeit.seat))
         kept = process.forfeits.get(number, "") if process is not None else ""
         if detail := forfeit.detail or kept:
             told += f": {_LED_IN.get(reason, '')}{detail}"
@@ -181,9 +171,8 @@ class MatchLog:
         for number in numbers:
             yield ""
             yield from self._game_lines(self.game(number))
-        for process in self._processes:
-            if game is None or process.table == replay.games[game].table:
-                yield from self._process_lines(process)
+        for process in self._processes_of(game):
+            yield from self._process_lines(process)
         yield ""
         yield from self.verdicts(numbers)
 
@@ -223,15 +212,15 @@ class MatchLog:
                     "stdout": process.stdout,
                     "stderr": process.stderr,
                 }
-                for process in self._processes
-                if game is None or process.table == replay.games[game].table
+                for process in self._processes_of(game)
             ],
             "verdicts": list(self.verdicts(numbers)),
         }
 
-    def _printed_at(self, game: ReplayGame, *, seat: int, ply: int) -> str:
-        printed = self._printed.get(process_key(game, seat), {})
-        return printed.get((game.board, ply), "")
+    def _processes_of(self, game: int | None) -> list[ProcessLog]:
+        """Return the processes that played a game, or any."""
+        table = None if game is None else self._replay.games[game].table
+        return [each for each in self._processes.values() if table in {None, each.table}]
 
     def _game_lines(self, log: LoggedGame) -> Iterator[str]:
         game = log.game
@@ -294,10 +283,6 @@ def _by(game: ReplayGame, *, seat: int, ply: int) -> str:
         for forfeit in game.forfeits
     )
     return "house" if gone else "referee"
-
-
-def _key(process: ProcessLog) -> tuple[int, int, int]:
-    return process.table, process.entrant, process.member
 
 
 def _ranges(numbers: Sequence[int]) -> str:

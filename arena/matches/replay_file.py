@@ -29,7 +29,7 @@ def pack(replay: Replay) -> bytes:
 
 
 def unpack(data: bytes) -> Replay:
-    """Decompress and parse a replay; plain JSON is read, too.
+    """Decompress and parse a replay, or plain JSON.
 
     Raises:
         InvalidReplayError: the content is no replay, or was changed.
@@ -79,11 +79,7 @@ def _kind(content: bytes) -> str | None:
 
 
 def decompress(data: bytes) -> bytes:
-    """Return the JSON of a replay file.
-
-    Raises:
-        InputError: the compressed data are damaged or too large.
-    """
+    """Return the JSON of a replay file, or raise `InputError` if it is damaged or too large."""
     if not data.startswith(_MAGIC):
         return data
     try:

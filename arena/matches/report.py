@@ -14,7 +14,7 @@ from statistics import fmean, variance
 from typing import TYPE_CHECKING
 
 from arena.ratings.half_points import half_points
-from arena.ratings.sprt import GameCounts, PairCounts, estimate
+from arena.ratings.sprt import SetCounts, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,15 +143,14 @@ def _mean_scores(replay: Replay) -> list[float]:
 
 def _compare_two(replay: Replay) -> list[tuple[float, float | None, str]]:
     """Estimate on pairs where every board was played twice, else on single games."""
-    sets = [
-        [pair_score(*entrant_places(game, 2)) for game in games]
-        for games in sets_of(replay).values()
-    ]
-    if all(len(scores) == 2 for scores in sets):
-        found = estimate(PairCounts.of((scores[0], scores[1]) for scores in sets))
-    else:
-        singles = Counter(score for scores in sets for score in scores)
-        found = estimate(GameCounts(wins=singles[1.0], draws=singles[0.5], losses=singles[0.0]))
+    boards = sets_of(replay).values()
+    are_pairs = all(len(games) == 2 for games in boards)
+    counts = SetCounts(games_each=2 if are_pairs else 1)
+    for games in boards:
+        halves = [half_points(*entrant_places(game, 2)) for game in games]
+        for half in [sum(halves)] if are_pairs else halves:
+            counts.add(half)
+    found = estimate(counts)
     return [(found.elo, found.elo_error, found.note), (-found.elo, found.elo_error, found.note)]
 
 

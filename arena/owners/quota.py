@@ -24,10 +24,9 @@ _SETTLED: Final = {VersionState.ACCEPTED, VersionState.SUSPENDED}
 
 
 class OwnerQuota:
-    """Keeps the stored versions of each owner within a quota.
+    """Keeps each owner's versions within the setting `owner_bytes`, compressed; 0 for no bound.
 
-    The setting `owner_bytes` bounds the compressed folders of one owner; 0 for no bound. Concurrent
-    uploads may exceed it together.
+    Concurrent uploads may exceed it together.
     """
 
     def __init__(self, arena: Arena) -> None:

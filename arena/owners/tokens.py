@@ -6,18 +6,18 @@ so that neither the store nor the time of a look-up tells anything about a secre
 
 import base64
 import hashlib
-import json
 import re
 import secrets
 import socket
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
+from pydantic import TypeAdapter
 from redis.asyncio import Redis
 
 from arena.bots.registry import OWNER_NAME
@@ -51,15 +51,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A token, without its secret.
-
-    Attributes:
-        id: names it in calls.
-        name: what it is for, for people.
-        prefix: the first characters of the secret.
-        expire_time: UTC; None for never.
-        revoke_time: UTC; None when it was not revoked.
-    """
+    """A token; of its secret it has the first characters alone, ``prefix``. Times are UTC."""
 
     id: str
     owner: str
@@ -74,19 +66,8 @@ class Token:
         """Return whether the token is accepted at a time."""
         return all(now < end for end in (self.revoke_time, self.expire_time) if end is not None)
 
-    def to_json(self) -> str:
-        """Return the token as JSON, for `from_json`."""
-        values = asdict(self) | {"scopes": sorted(self.scopes)}
-        return json.dumps({key: _plain(value) for key, value in values.items()})
 
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
-        """Parse what `to_json` wrote."""
-        values = json.loads(text)
-        for key in ("created_time", "expire_time", "revoke_time"):
-            if values[key] is not None:
-                values[key] = datetime.fromisoformat(values[key])
-        return cls(**values | {"scopes": frozenset(map(Scope, values["scopes"]))})
+_TOKEN: Final = TypeAdapter(Token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +94,7 @@ class TokenStore:
                 "this token is not known here; get one from an operator, then `arena login`",
                 reason="TOKEN_UNKNOWN",
             )
-        token = Token.from_json(text)
+        token = _TOKEN.validate_json(text)
         if token.revoke_time is not None:
             raise UnauthenticatedError(
                 f"the token {token.prefix}... was revoked; get another one", reason="TOKEN_REVOKED"
@@ -134,16 +115,10 @@ class TokenStore:
         name: str = "",
         lifetime: timedelta | None = None,
     ) -> CreatedToken:
-        """Create a token; forgets old ones of the owner that are not valid any more.
-
-        Args:
-            owner: a registered owner.
-            scopes: at least one.
-            name: at most 80 characters.
-            lifetime: None for ever.
+        """Create a token, with a lifetime of None for ever; forget the owner's old ended ones.
 
         Raises:
-            InputError: no such scope, name or lifetime.
+            InputError: no scope, a long name, or a lifetime that is not possible.
             NotFoundError: no such owner.
             LimitError: the owner has `MOST_TOKENS` already.
         """
@@ -162,7 +137,7 @@ class TokenStore:
         )
         scripts = Scripts(self._redis, "owners", partial(item_key, owner))
         answer: Any = await scripts.run(
-            "add_token", _digest(secret), token.id, owner, token.to_json(), MOST_TOKENS
+            "add_token", _digest(secret), token.id, owner, _TOKEN.dump_json(token), MOST_TOKENS
         )
         if answer == b"no_owner":
             raise NotFoundError(f"there is no owner {owner}; an admin registers owners")
@@ -175,8 +150,7 @@ class TokenStore:
 
     async def tokens(self, owner: str) -> list[Token]:
         """Return the tokens of an owner, the oldest first."""
-        members: Any = await self._redis.smembers(_own(owner))
-        found = [token for _, token in await self._read(member.decode() for member in members)]
+        found = [token for _, token in await self._read(await self._redis.smembers(_own(owner)))]
         return sorted(found, key=lambda token: (token.created_time, token.id))
 
     async def token(self, token_id: str) -> Token:
@@ -188,7 +162,7 @@ class TokenStore:
         digest, token = await self._find(token_id)
         if token.revoke_time is None:
             token = replace(token, revoke_time=datetime.now(UTC).replace(microsecond=0))
-            await self._redis.hset(_TOKENS, digest, token.to_json())
+            await self._redis.hset(_TOKENS, digest, _TOKEN.dump_json(token))
         return token
 
     async def _find(self, token_id: str) -> tuple[str, Token]:
@@ -199,21 +173,19 @@ class TokenStore:
 
     async def _read(self, token_ids: Any) -> list[tuple[str, Token]]:
         """Return digests and tokens of those ids that exist."""
-        ids = list(token_ids)
-        digests: Any = await self._redis.hmget(_IDS, ids) if ids else []
+        digests: Any = await self._redis.hmget(_IDS, list(token_ids)) if token_ids else []
         known = [digest for digest in digests if digest is not None]
         texts: Any = await self._redis.hmget(_TOKENS, known) if known else []
         return [
-            (digest.decode(), Token.from_json(text))
+            (digest.decode(), _TOKEN.validate_json(text))
             for digest, text in zip(known, texts, strict=True)
             if text is not None
         ]
 
     async def _forget_old(self, owner: str) -> None:
         """Forget tokens that ended long ago, and more than `MOST_TOKENS` revoked ones."""
-        members: Any = await self._redis.smembers(_own(owner))
         limit = datetime.now(UTC) - _KEPT
-        found = await self._read(member.decode() for member in members)
+        found = await self._read(await self._redis.smembers(_own(owner)))
         revoked = sorted(
             (token.revoke_time, token.id) for _, token in found if token.revoke_time is not None
         )
@@ -228,11 +200,7 @@ class TokenStore:
 
 
 async def ensure_admin_token(redis: Redis, data_dir: Path) -> Path:
-    """Return the file of a token with every scope, created with mode 0600 unless it is valid.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+    """Return the file of a token with every scope, created with mode 0600 unless it is valid."""
     accounts, path = TokenStore(redis), data_dir / ADMIN_FILE
     with suppress(OSError, UnicodeDecodeError, UnauthenticatedError):
         await accounts.authenticate(path.read_text(encoding="ascii").strip())
@@ -271,7 +239,3 @@ def _own(owner: str) -> str:
 
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime) else value

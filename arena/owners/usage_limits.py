@@ -34,13 +34,7 @@ _RETRY: Final = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerLimits:
-    """The limits of each owner.
-
-    Attributes:
-        uploads: within an hour.
-        challenges: that wait or are being played.
-        bots: that are not retired.
-    """
+    """An owner's limits: uploads within an hour, open challenges, bots that are not retired."""
 
     uploads: int
     challenges: int
@@ -76,12 +70,9 @@ class UsageLimiter:
         return int(await self._redis.zcount(item_key(owner, "uploads-of"), f"({start:.0f}", "+inf"))
 
     async def hold_bot(self, owner: str, name: str, *, present: Collection[str]) -> None:
-        """Reserve a place for a bot that is about to be stored; a known one has its place.
+        """Reserve a place for a bot that is about to be stored, or raise `LimitError`.
 
-        ``present`` are the owner's bots that are not retired.
-
-        Raises:
-            LimitError: the owner has as many bots as are allowed.
+        A known bot has its place; ``present`` are the owner's bots that are not retired.
         """
         bound = (self.most.bots, milliseconds(_PLACE))
         if not await self._hold(item_key(owner, "bots-of"), *bound, name, *present):
@@ -92,10 +83,9 @@ class UsageLimiter:
             )
 
     async def hold_challenge(self, owner: str, match: str, *, is_open: IsOpen) -> None:
-        """Reserve a place for a challenge that is about to be queued; a known one has its place.
+        """Reserve a place for a challenge that is about to be queued, or raise `LimitError`.
 
-        Raises:
-            LimitError: the owner has as many open challenges as are allowed.
+        A known challenge has its place.
         """
         await self._forget_ended(owner, is_open)
         bound = (self.most.challenges, milliseconds(_CHALLENGE))

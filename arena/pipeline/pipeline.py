@@ -38,16 +38,14 @@ _PAUSE: Final = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineOptions:
-    """How versions are tried.
+    """The options of a pipeline.
 
     Attributes:
         slots: versions at the same time.
         cores: bots that may think at the same time.
-        trial: how one version is tried.
         renewal: the time between two renewals.
-        wait: before a version is tried again when the arena itself failed; twice as long after
-            each further time.
-        full_disk_wait: before a version is tried again when a disk was full, however often.
+        wait: before a retry after a fault of the arena; twice as long after each further one.
+        full_disk_wait: before each retry after a full disk.
         grace: how long a stopping process goes on with what it tries.
     """
 
@@ -61,13 +59,7 @@ class PipelineOptions:
 
 
 class Pipeline:
-    """Tries versions, suspends faulty ones, and keeps bots on their ladders, until told to stop.
-
-    Args:
-        arena: whose versions it tries.
-        sandbox: what bots run in.
-        options: how.
-    """
+    """Tries versions, suspends faulty ones, and keeps bots on their ladders, until told to stop."""
 
     def __init__(self, arena: Arena, *, sandbox: Sandbox, options: PipelineOptions) -> None:
         self._arena = arena
@@ -83,13 +75,8 @@ class Pipeline:
     async def run(self, stopping: asyncio.Event) -> None:
         """Work until ``stopping`` is set and what is being tried is settled or given back."""
         self._log.info("pipeline started", slots=self._options.slots)
-        steps: tuple[Callable[[], Awaitable[bool]], ...] = (
-            self._start_trial,
-            self._place_bots,
-            self._follow,
-        )
         async with asyncio.TaskGroup() as group:
-            for step in steps:
+            for step in (self._start_trial, self._place_bots, self._follow):
                 group.create_task(self._repeat(step, stopping))
         if self._running:
             await asyncio.wait(self._running, timeout=self._options.grace.total_seconds())
@@ -98,7 +85,7 @@ class Pipeline:
         self._log.info("pipeline stopped")
 
     async def _repeat(self, step: Callable[[], Awaitable[bool]], stopping: asyncio.Event) -> None:
-        """Do a step again and again, with a pause whenever it found nothing to do."""
+        """Repeat a step until it is time to stop; pause whenever it found nothing to do."""
         while not stopping.is_set():
             try:
                 found = await step()

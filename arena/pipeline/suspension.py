@@ -5,8 +5,7 @@ dies, or a second one, neither misses a result nor counts one twice. A void is i
 """
 
 import asyncio
-from collections import deque
-from collections.abc import Callable
+from collections import Counter, deque
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -50,12 +49,7 @@ _FOLLOWED: Final = arena_key("followed")
 
 
 class _Log:
-    """A ladder's log from where it was followed to.
-
-    Attributes:
-        ruleset: of the ladder.
-        head: the next entry to be noted; None at the end.
-    """
+    """A ladder's log from where it was followed to; ``head`` is the next entry, None at the end."""
 
     def __init__(self, ruleset: str, ladder: Ladder, *, after: int) -> None:
         self.ruleset = ruleset
@@ -79,14 +73,7 @@ class _Log:
 
 
 class Follower:
-    """Notes the results of every ladder.
-
-    Args:
-        redis: a client made by `arena.db.connection.connect`.
-        registry: whose bots are whose.
-        queues: the ladders.
-        archive: holds the replays.
-    """
+    """Notes the results of every ladder."""
 
     def __init__(
         self, redis: Redis, *, registry: Registry, queues: Queues, archive: Archive
@@ -99,11 +86,7 @@ class Follower:
         self._owners: dict[str, str] = {}
 
     async def follow(self) -> list[str]:
-        """Note what is new in all logs, in the order in which it was committed.
-
-        Returns:
-            The versions that were suspended.
-        """
+        """Note new results in the order of their commits; return the suspended versions."""
         # What was committed before now is in the logs; beside what comes from here on, something
         # earlier of another ladder may still be unread.
         until = await self._now()
@@ -187,27 +170,23 @@ class Follower:
         if reasons.get(ForfeitReason.ILLEGAL_ACTION, 0) < ILLEGAL_LIMIT:
             return False
         # Whether they fell at one table, and so ended a process, only the replay tells.
-        return await asyncio.to_thread(
-            self._replay_says, ruleset, result, lambda replay: ended(replay, entrant)
-        )
+        return await asyncio.to_thread(self._was_ended, ruleset, result, entrant)
 
-    def _replay_says(
-        self, ruleset: str, result: LoggedResult, question: Callable[[Replay], bool]
-    ) -> bool:
-        """Put a question to a replay; False when it is not there any more."""
+    def _was_ended(self, ruleset: str, result: LoggedResult, entrant: int) -> bool:
+        """Read `ended` from the replay; False when that is not there any more."""
         try:
             data = self._archive.get_replay(ruleset, result.match_id, digest=result.digest)
-            return question(replay_files.unpack(data))
+            return ended(replay_files.unpack(data), entrant)
         except (ArenaError, RefereeError):
             return False
 
 
 def ended(replay: Replay, entrant: int) -> bool:
     """Return whether illegal actions ended a process of an entrant."""
-    by_table: dict[int, int] = {}
-    for game in replay.games:
-        for forfeit in game.forfeits:
-            is_illegal = forfeit.reason is ForfeitReason.ILLEGAL_ACTION
-            if is_illegal and game.seats[forfeit.seat] == entrant:
-                by_table[game.table] = by_table.get(game.table, 0) + 1
+    by_table = Counter(
+        game.table
+        for game in replay.games
+        for forfeit in game.forfeits
+        if forfeit.reason is ForfeitReason.ILLEGAL_ACTION and game.seats[forfeit.seat] == entrant
+    )
     return max(by_table.values(), default=0) >= ILLEGAL_LIMIT

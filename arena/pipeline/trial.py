@@ -57,13 +57,7 @@ class TrialFailedError(ArenaError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationPlan:
-    """What the validation match of a ruleset is like.
-
-    Attributes:
-        boards: each is played in all its rotations.
-        control: the clock.
-        parallel_games: the most games of a table at once.
-    """
+    """The validation match of a ruleset."""
 
     boards: int
     control: TimeControl
@@ -72,11 +66,10 @@ class ValidationPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialOptions:
-    """How a version is tried.
+    """The options of a trial.
 
     Attributes:
-        plan: what the validation match of a ruleset, canonical text, is like.
-        check: how the steps are run.
+        plan: returns the validation match of a ruleset.
         allows_unsandboxed: whether bots that nobody trusts may run outside the sandbox.
         claim: how long a claim lives from each step on.
     """
@@ -88,14 +81,7 @@ class TrialOptions:
 
 
 class Trial:
-    """Builds, checks and validates one submitted version.
-
-    Args:
-        arena: whose version it is.
-        claim: the right to try it.
-        referee: plays its games.
-        options: how.
-    """
+    """Builds, checks and validates one submitted version."""
 
     def __init__(
         self, arena: Arena, claim: Claim, *, referee: Referee, options: TrialOptions
@@ -122,7 +108,7 @@ class Trial:
         folder = await self._built(version)
         if folder is None or not await self._passes_check(folder):
             return await self._finish()
-        await self._note_state(VersionState.VALIDATING)
+        await self._renew(state=VersionState.VALIDATING)
         bot = load_bot_folder(folder)
         for ruleset in bot.rulesets:
             if not await self._passes_validation(bot, ruleset):
@@ -152,7 +138,7 @@ class Trial:
         bot = load_bot_folder(folder)
         if not bot.build or version.is_built:
             return folder
-        await self._note_state(VersionState.BUILDING)
+        await self._renew(state=VersionState.BUILDING)
         async with _copy_of(bot) as copy:
             digest = await self._build(copy)
         if not digest:
@@ -187,7 +173,7 @@ class Trial:
     # The check.
 
     async def _passes_check(self, folder: Path) -> bool:
-        await self._note_state(VersionState.CHECKING)
+        await self._renew(state=VersionState.CHECKING)
         report: CheckReport = await check_upload(
             folder, self._referee, options=self._options.check, on_step=self._note_step
         )
@@ -249,17 +235,11 @@ class Trial:
         await self._renew()
         return ok
 
-    async def _note_state(self, state: VersionState) -> None:
-        await self._renew(state=state)
-
     async def _renew(self, *, state: VersionState | None = None, digest: str = "") -> None:
         # That a claim was lost, its keeper finds out, and cancels this.
+        duration = self._options.claim
         await self._trials.note(
-            self._claim,
-            duration=self._options.claim,
-            state=state,
-            digest=digest,
-            steps=self._steps,
+            self._claim, duration=duration, state=state, digest=digest, steps=self._steps
         )
 
     async def _finish(self, cause: RejectionCause | None = None, reason: str = "") -> TrialVerdict:

@@ -6,6 +6,7 @@ import asyncio
 import ctypes
 import logging
 import os
+import re
 import signal
 import socket
 import sys
@@ -29,12 +30,8 @@ _SAME: Final = 1.0
 
 def process_name(kind: str) -> str:
     """Return a name that no other process has, for people: ``worker:HOST:PID``."""
-    host = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in _host())
+    host = re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname() or "localhost")
     return f"{kind}:{host[:40]}:{os.getpid()}"
-
-
-def _host() -> str:
-    return socket.gethostname() or "localhost"
 
 
 class _Stderr:
@@ -74,13 +71,12 @@ def set_up_log() -> None:
 
 def end_with_parent() -> None:
     """Get SIGTERM when the parent named by ``ARENA_PARENT_PID`` ends; end if it has already."""
-    parent = os.environ.get(PARENT)
-    if parent is None:
+    if PARENT not in os.environ:
         return
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM) != 0:
         raise OSError(ctypes.get_errno(), "prctl failed")
-    if os.getppid() != int(parent):
+    if is_orphan():
         os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -91,11 +87,7 @@ def is_orphan() -> bool:
 
 
 def run_until_told(main: Callable[[asyncio.Event], Awaitable[None]]) -> None:
-    """Run a service process; SIGTERM or SIGINT asks it to stop, a second one ends it at once.
-
-    Args:
-        main: runs until the event that it is given is set, then settles what it has begun.
-    """
+    """Run a service process; SIGTERM or SIGINT sets main's event, a second one cancels it."""
 
     async def run() -> None:
         stopping = asyncio.Event()

@@ -23,10 +23,9 @@ from arena.processes.lifecycle import PARENT
 from referee.tasks import is_set_within
 
 if TYPE_CHECKING:
-    from arena.config import Settings
-
-if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
+
+    from arena.config import Settings
 
 FIRST_PAUSE: Final = 0.5
 """Seconds before a process that died is started again; twice as long after each further death."""
@@ -44,13 +43,7 @@ _BAD_INPUT: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One process of the service.
-
-    Attributes:
-        name: for people, ``scheduler``.
-        arguments: of ``arena``.
-        environment: what it has beyond this process's own.
-    """
+    """One process of the service; ``environment`` is what it has beyond this process's own."""
 
     name: str
     arguments: tuple[str, ...]
@@ -62,11 +55,8 @@ def parts_of(
 ) -> list[Part]:
     """Return the processes of the whole service on this machine.
 
-    Args:
-        settings: of the service; the parts get all that differ from the defaults.
-        redis_url: where the server is.
-        scheduling: further arguments of the scheduler.
-        serving: whether the API, and the pipeline behind it, are among them.
+    The parts get all settings that differ from the defaults. ``scheduling`` are further arguments
+    of the scheduler; ``serving`` adds the API and the pipeline behind it.
     """
     given = settings.model_dump(
         mode="json", include=settings.model_fields_set, exclude={"redis_url", "metrics_port"},
@@ -104,13 +94,9 @@ async def running(
     serving: bool = False,
     output: IO[bytes] | None = None,
 ) -> AsyncIterator[Supervisor]:
-    """Run the whole service: the embedded server unless there is another, then the parts.
+    """Run the embedded server, unless there is another, and the parts of `parts_of`.
 
-    Args:
-        settings: of the service.
-        scheduling: further arguments of the scheduler.
-        serving: whether the API is run, too.
-        output: where the parts write; None for this process's own stdout and stderr.
+    The parts write to ``output``; None for this process's own stdout and stderr.
 
     Raises:
         InputError: another arena runs in the data folder, there is no embedded server here, or the
@@ -144,16 +130,10 @@ async def running(
 
 
 class Supervisor:
-    """Starts parts, starts them again when they die, and ends them.
+    """Starts parts, restarts them when they die, and ends them; likewise an embedded ``server``.
 
-    A part gets SIGTERM when this process ends, however that happens.
-
-    Args:
-        parts: what is run.
-        url: where the Redis server is.
-        grace: seconds that a part has to stop before it is killed.
-        server: the embedded server, which is kept running, too; None for another one.
-        output: where the parts write; None for this process's own stderr.
+    A part gets SIGTERM when this process ends, however that happens, and is killed ``grace``
+    seconds after it was asked to stop.
     """
 
     def __init__(
@@ -242,12 +222,7 @@ class Supervisor:
 class _RestartTimer:
     """Backs off the restarts of a process, unless it had lived for long.
 
-    Args:
-        now: when it was started first, by `time.monotonic`.
-
-    Attributes:
-        pause: seconds from its last death until then.
-        is_down: whether it has died and has not been started again.
+    ``pause`` is the seconds from its last death to its restart; ``is_down`` lasts as long.
     """
 
     def __init__(self, now: float) -> None:

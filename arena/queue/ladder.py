@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 from arena.db.keys import ladder_key
 from arena.db.scripts import Scripts
 from arena.queue import log_binary
-from arena.queue.log_entries import LogEntry, LoggedResult
+from arena.queue.log_entries import Annulled, LogEntry, LoggedResult
 from arena.queue.models import Standing
 
 PAGE = 1000
@@ -112,16 +112,10 @@ class Ladder:
         """Return the results of those matches that are done and still in the log."""
         ids = list(match_ids)
         marks: Any = await self._redis.hmget(self._key("done"), ids) if ids else []
-        pipe = self._redis.pipeline(transaction=False)
-        for mark in marks:
-            if mark is not None:
-                entry_id = f"{log_binary.decode_done(mark)}-0"
-                pipe.xrange(self._key("log"), entry_id, entry_id)
-        found: list[LogEntry] = []
-        for rows in await pipe.execute():
-            found += _decode_rows(rows)
-        results = [entry for entry in found if isinstance(entry, LoggedResult)]
-        return {result.match_id: result for result in await self._with_annulments(results)}
+        found = await self._entries_at(
+            log_binary.decode_done(mark) for mark in marks if mark is not None
+        )
+        return {result.match_id: result for result in await self._with_annulments(found)}
 
     async def entries(self, *, after: int = 0, count: int = PAGE) -> list[LogEntry]:
         """Return at most ``count`` entries of the log whose sequence is above ``after``, in order.
@@ -138,9 +132,7 @@ class Ladder:
         """
         highest = "+" if before is None else f"{before - 1}-0"
         rows: Any = await self._redis.xrevrange(self._key("log"), highest, "-", count=count)
-        entries = _decode_rows(rows)
-        results = [entry for entry in entries if isinstance(entry, LoggedResult)]
-        return await self._with_annulments(results)
+        return await self._with_annulments(_decode_rows(rows))
 
     async def snapshot(self) -> Snapshot:
         """Return the live state in one step."""
@@ -159,36 +151,35 @@ class Ladder:
     async def annul(self, match_id: str, annulment: bytes, changes: Snapshot) -> str:
         """Log an annulment and update the ratings; see `arena.queue.rebuild.annul`.
 
-        Returns:
-            ``annulled``, ``moved`` (the log has grown, nothing changed) or ``already``.
+        ``annulled``, ``moved`` (the log has grown, nothing changed) or ``already``.
         """
         pairs = (*changes.ratings.items(), *changes.games.items())
         answer = await self._scripts.run(
             "annul",
-            changes.sequence,
-            match_id,
-            annulment,
-            changes.bank,
-            len(changes.ratings),
+            *(changes.sequence, match_id, annulment, changes.bank, len(changes.ratings)),
             *(each for pair in pairs for each in pair),
         )
         return str(answer.decode())
 
-    async def _with_annulments(self, results: list[LoggedResult]) -> list[LoggedResult]:
-        """Fill in the reasons of annulled results."""
+    async def _entries_at(self, sequences: Iterable[int]) -> list[LogEntry]:
+        pipe = self._redis.pipeline(transaction=False)
+        for sequence in sequences:
+            pipe.xrange(self._key("log"), f"{sequence}-0", f"{sequence}-0")
+        return [entry for rows in await pipe.execute() for entry in _decode_rows(rows)]
+
+    async def _with_annulments(self, entries: list[LogEntry]) -> list[LoggedResult]:
+        """Return the results among some entries, with the reasons of those that are annulled."""
+        results = [entry for entry in entries if isinstance(entry, LoggedResult)]
         if not results:
             return []
         marks: Any = await self._redis.hmget(self._key("done"), [each.match_id for each in results])
-        annulled = []
-        for result, mark in zip(results, marks, strict=True):
-            by = log_binary.annulled_by(mark) if mark is not None else None
-            if by is None:
-                annulled.append(result)
-                continue
-            rows: Any = await self._redis.xrange(self._key("log"), f"{by}-0", f"{by}-0")
-            reasons = [getattr(entry, "reason", "") for entry in _decode_rows(rows)]
-            annulled.append(replace(result, annulled=reasons[0] if reasons else ""))
-        return annulled
+        annulments = [log_binary.annulled_by(mark) if mark else None for mark in marks]
+        found = await self._entries_at(each for each in annulments if each is not None)
+        reasons = {entry.sequence: entry.reason for entry in found if isinstance(entry, Annulled)}
+        return [
+            result if by is None else replace(result, annulled=reasons.get(by, ""))
+            for result, by in zip(results, annulments, strict=True)
+        ]
 
 
 def _decode_rows(rows: list[tuple[bytes, dict[bytes, bytes]]]) -> list[LogEntry]:

@@ -1,4 +1,4 @@
-"""Encodes log entries and ``done`` marks as compact bytes, for Redis; Lua writes some of them.
+"""Encodes log entries and ``done`` marks as bytes for Redis; Lua writes some of them.
 
 A log entry has one field, `FIELD`. Its first byte is the kind:
 
@@ -13,8 +13,7 @@ annulled also the sequence of the annulment (u32).
 """
 
 import struct
-from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import astuple, fields
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from itertools import combinations
@@ -60,7 +59,7 @@ def encode_body(spec: MatchSpec, result: LadderResult) -> bytes:
     for point in result.points:
         _put_number(out, 2 * point if point >= 0 else -2 * point - 1)
     _put_number(out, milliseconds(result.played))
-    for number in result.luck.numbers if result.luck is not None else ():
+    for number in astuple(result.luck) if result.luck is not None else ():
         _put_number(out, number)
     return bytes(out)
 
@@ -89,7 +88,8 @@ def decode_result(sequence: int, record: bytes) -> LoggedResult:
     entrants = reader.byte()
     match_id, flow = reader.text(), reader.text()
     names = tuple(reader.text() for _ in range(entrants))
-    terminations = _without_zeros((each, reader.number()) for each in _TERMINATIONS)
+    counts = [(each, reader.number()) for each in _TERMINATIONS]
+    terminations = {each: games for each, games in counts if games}
     games = sum(terminations.values())
     pairs = combinations(range(entrants), 2)
     if flags & _HALF_POINTS:
@@ -149,12 +149,6 @@ def _score(half_points: int, games: int) -> int:
 
 def _time(seconds: int) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
-
-
-def _without_zeros(
-    counts: Iterable[tuple[Termination, int]],
-) -> dict[Termination, int]:
-    return {termination: count for termination, count in counts if count}
 
 
 def _put_number(out: bytearray, number: int) -> None:

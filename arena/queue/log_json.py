@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import astuple
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -51,7 +52,7 @@ def _values(entry: LogEntry) -> dict[str, Any]:
         "sets": entry.sets,
         "points": entry.points,
         "played_ms": milliseconds(entry.played),
-        **({} if entry.luck is None else {"luck": entry.luck.numbers}),
+        **({} if entry.luck is None else {"luck": astuple(entry.luck)}),
     }
 
 

@@ -50,7 +50,7 @@ class MatchQueue:
     async def enqueue(
         self, spec: MatchSpec, *, flow_weight: int, cap: int, epoch: int | None
     ) -> Enqueued:
-        """Add a match at the end of its flow.
+        """Add a match at the end of its flow, unless ``cap`` matches of the ladder wait already.
 
         Args:
             spec: the match; its ruleset is this queue's.
@@ -64,13 +64,8 @@ class MatchQueue:
             raise InputError(f"the weight of a flow is 1 to 1000000, not {flow_weight}")
         answer = await self._scripts.run(
             "enqueue",
-            spec.id,
-            spec.to_json(),
-            spec.flow,
-            spec.cost,
-            flow_weight,
-            cap,
-            "" if epoch is None else epoch,
+            *(spec.id, spec.to_json(), spec.flow, spec.cost),
+            *(flow_weight, cap, "" if epoch is None else epoch),
         )
         return Enqueued(answer.decode())
 
@@ -86,15 +81,11 @@ class MatchQueue:
         duration: timedelta,
         expired: Callable[[int], None] | None = None,
     ) -> Lease | None:
-        """Take the next match, or None when none is ready.
+        """Lease the next match, or None when none is ready.
 
-        Promotes delayed matches that are due, and reaps expired leases.
-
-        Args:
-            worker: a name for people.
-            token: 128 random bits as 32 hex digits, ``secrets.token_hex(16)``, new for each lease.
-            duration: how long the lease lives unless renewed.
-            expired: called with the number of reaped leases, as `Reaped.expired`, if any.
+        Promotes delayed matches that are due, and reaps expired leases; ``expired`` is called with
+        their number, as `Reaped.expired`, if any. The token is 128 random bits as 32 hex digits,
+        ``secrets.token_hex(16)``, new for each lease.
         """
         if not WORKER.fullmatch(worker):
             raise InputError(f"{worker!r} is no worker's name; possible: {WORKER.pattern}")
@@ -120,10 +111,8 @@ class MatchQueue:
 
     async def renew(self, lease: Lease, *, duration: timedelta) -> Renewed:
         """Extend a lease to ``duration`` from now."""
-        answer = await self._scripts.run(
-            "renew", lease.match_id, lease.token, milliseconds(duration)
-        )
-        return Renewed(answer.decode())
+        arguments = (lease.match_id, lease.token, milliseconds(duration))
+        return Renewed((await self._scripts.run("renew", *arguments)).decode())
 
     async def release(self, lease: Lease, *, reason: str) -> Returned:
         """Return a match to the head of the queue; the attempt is not counted."""
@@ -154,12 +143,8 @@ class MatchQueue:
             )
         reply = await self._scripts.run(
             "commit",
-            spec.id,
-            lease.token,
-            result.digest[: log_binary.DIGEST_BYTES],
-            int(spec.rated),
-            log_binary.encode_body(spec, result),
-            len(spec.entrants),
+            *(spec.id, lease.token, result.digest[: log_binary.DIGEST_BYTES], int(spec.rated)),
+            *(log_binary.encode_body(spec, result), len(spec.entrants)),
             *spec.bots,
             *spec.entrants,
             *result.pair_scores,
@@ -174,7 +159,8 @@ class MatchQueue:
         requeued, dead, expired = await self._scripts.run(
             "reap", self._policy.attempts, milliseconds(self._policy.backoff)
         )
-        return Reaped(tuple(_texts(requeued)), tuple(_texts(dead)), int(expired))
+        waiting, ended = (tuple(each.decode() for each in ids) for ids in (requeued, dead))
+        return Reaped(waiting, ended, int(expired))
 
     async def cancel(self, match_id: str) -> bool:
         """Cancel an unfinished match; False when there is none.
@@ -271,10 +257,6 @@ class MatchQueue:
     async def oldest_seconds(self) -> float:
         """Return how long the match that is leased next has waited; 0 when none is ready."""
         return float(await self._scripts.run("oldest")) / 1000
-
-
-def _texts(values: list[bytes]) -> list[str]:
-    return [value.decode() for value in values]
 
 
 def _flow(flow: str) -> str:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import combinations
@@ -90,14 +90,12 @@ class MatchSpec:
         id: deterministic, made by the caller, for example ``ladder-000123`` or ``t7-r2-m3``.
         ruleset: canonical text.
         flow: ``ladder``, ``challenge``, ``t:NAME`` (a tournament) or ``l:NAME`` (a league).
-        entrants: version ids ``NAME@3``.
-        boards: how many boards, each played in all its rotations.
+        entrants: version ids ``NAME@3``; of different bots where it is rated.
+        boards: each played in all its rotations.
         seed: 32 bytes, hidden until the match has ended; see `commitment`.
-        time_control: for example ``5+0.05``.
-        rated: whether the result changes ratings; then the entrants are different bots.
         cost: the games of the match, its weight in the sharing between flows and ladders.
         created_time_ms: Unix time of the server at enqueueing, in ms; 0 before.
-        metadata: small facts for people, for example ``placement`` or ``reason``.
+        metadata: small facts for people, for example ``reason``.
     """
 
     id: str
@@ -164,8 +162,8 @@ class Lease:
     Attributes:
         token: the random fence, 32 hex digits, made by the worker.
         attempt: 1 for the first; leases that expired before count.
-        voids: how often the match was void before.
-        deadline_ms: Unix time of the server, in ms, at which the lease expires unless renewed.
+        voids: of the match before.
+        deadline_ms: Unix time of the server, in ms, at which it expires unless renewed.
     """
 
     spec: MatchSpec
@@ -214,11 +212,6 @@ class Luck:
     squares: int
     set_squares: int
 
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """All of them, in their order."""
-        return astuple(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LadderResult:
@@ -266,13 +259,9 @@ class LadderResult:
 
 @dataclass(frozen=True, slots=True)
 class Reaped:
-    """The effects of a reaping.
+    """The ids of requeued and of dead matches after a reaping, and the count of expired leases.
 
-    Attributes:
-        requeued: ids of matches that wait again.
-        dead: ids of matches that are now dead.
-        expired: how many leases nobody renewed; without those that the server's own restart ended,
-            and with those of matches that had been cancelled.
+    Leases of cancelled matches count as ``expired``, those that the server's restart ended do not.
     """
 
     requeued: tuple[str, ...]
@@ -305,12 +294,7 @@ class MatchCounts:
 
 @dataclass(frozen=True, slots=True)
 class FlowCounts:
-    """One flow of a ladder: its weight, and its matches by phase.
-
-    Attributes:
-        weight: its share, relative to the other flows of the ladder.
-        waiting: ready, delayed or paused.
-    """
+    """A flow's weight beside the ladder's others, and its matches; ready ones and delayed wait."""
 
     weight: int
     paused: bool
@@ -321,12 +305,9 @@ class FlowCounts:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """When a match is declared dead, and its backoff before that.
+    """How many expired leases (``attempts``) or voids make a match dead, and the backoff before.
 
-    Attributes:
-        attempts: this many expired leases make a match dead.
-        voids: this many voids make a match dead.
-        backoff: the wait after the first; four times as long after each further one.
+    The first wait is ``backoff``, each further one four times as long.
     """
 
     attempts: int = 3

@@ -30,11 +30,7 @@ class Queues:
         self._ladders: dict[str, Ladder] = {}
 
     async def open_ladder(self, ruleset: str) -> None:
-        """Register a ladder by its canonical ruleset; idempotent.
-
-        Raises:
-            ArenaError: the ladder's keys have another schema.
-        """
+        """Register a ladder by its canonical ruleset; idempotent; refuses another schema."""
         meta = ladder_key(ruleset, "meta")
         await self._redis.hsetnx(meta, "schema", SCHEMA)
         found = await self._redis.hget(meta, "schema")
@@ -76,7 +72,7 @@ class Queues:
         rulesets: Collection[str] | None = None,
         expired: Callable[[int], None] | None = None,
     ) -> Lease | None:
-        """Take the next match of the ladder that has had the least, by games, and has one ready.
+        """Lease the next match of the ladder that has had the least, by games, and has one ready.
 
         ``rulesets`` restricts the ladders; the rest is as for `MatchQueue.lease`. ``expired`` is
         called once for each ladder with such leases.

@@ -54,12 +54,9 @@ class LadderReplay:
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """A number of a ladder that does not follow from its log.
+    """A number that is another one in Redis (``live``) than by the log (``replayed``).
 
-    Attributes:
-        name: a bot (its rating), a version (its rated matches), or ``bank``.
-        live: the number in Redis, if any.
-        replayed: the number that follows from the log, if any.
+    ``name`` is a bot (its rating), a version (its rated matches), or ``bank``.
     """
 
     name: str
@@ -69,13 +66,10 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """The result of replaying a ladder's log.
+    """The differences of a live ladder from its log, up to the entry ``sequence``.
 
-    Attributes:
-        sequence: of the last entry replayed.
-        annulled: how many results were left out.
-        differences: between the live ladder and its log.
-        balance: the sum of the live ratings and the bank in micro-Elo; 0 when all is well.
+    ``annulled`` results were left out; ``balance`` is the sum of the live ratings and the bank in
+    micro-Elo, 0 when all is well.
     """
 
     sequence: int
@@ -119,18 +113,9 @@ async def annul(
     """Annul a match: log it, and make the ratings those that follow without the match.
 
     The log is replayed beside the running ladder; the new ratings are written in one step, and
-    only when no other entry has come in between.
-
-    Args:
-        ladder: of the match.
-        match_id: a match that is done.
-        reason: the operator's sentence, shown with the match.
-        archive: of the log's older part.
-        check: raises where the match must not be annulled; nothing is logged between a check and
-            the annulment that follows it.
-
-    Returns:
-        False when the match had been annulled before.
+    only when no other entry has come in between. ``check`` raises where the match must not be
+    annulled; nothing is logged between a check and the annulment that follows it. False when the
+    match had been annulled before.
 
     Raises:
         InputError: no such match is done.

@@ -108,17 +108,13 @@ async def _archived(
 
 
 def archived_result(archive: ResultsArchive, ruleset: str, match_id: str) -> LoggedResult | None:
-    """Return the result of a match from the archive; None when there is none.
-
-    Blocks, and scans the whole archived log of the ladder when the match is unknown.
-    """
+    """Return the archived result of a match, if any; blocking; scans the log from its end."""
     mark = f'"match":"{match_id}"'.encode()
     for first, last in reversed(archive.results_segments(ruleset)):
         text = archive.get_results(ruleset, first=first, last=last)
         # Only the lines that name it are worth parsing.
-        for entry in log_json.decode(
-            b"\n".join(each for each in text.splitlines() if mark in each)
-        ):
+        lines = b"\n".join(line for line in text.splitlines() if mark in line)
+        for entry in log_json.decode(lines):
             if isinstance(entry, LoggedResult) and entry.match_id == match_id:
                 return entry
     return None

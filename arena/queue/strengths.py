@@ -1,7 +1,7 @@
 """Fits strengths with error bars to a ladder's log, and publishes them beside Elo.
 
-The log is summed up once. The sums and the strengths are kept in Redis, so that a new scheduler
-continues from there, and pages read them instead of the log.
+The sums of the log and the strengths are kept in Redis, so that a new scheduler continues from
+there, and pages need not read the log.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import combinations
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeAlias
 
@@ -71,15 +72,8 @@ class ScoredSet:
         scores = scores_from_places(places)
         if len(scores) != len(entrants):
             raise InputError(f"{len(entrants)} entrants need as many places, not {len(scores)}")
-        return cls(
-            cluster,
-            tuple(
-                (i, j, scores[a][b] / MICRO)
-                for a, i in enumerate(entrants)
-                for b, j in enumerate(entrants)
-                if a < b
-            ),
-        )
+        pairs = combinations(enumerate(entrants), 2)
+        return cls(cluster, tuple((i, j, scores[a][b] / MICRO) for (a, i), (b, j) in pairs))
 
 
 class Difference(NamedTuple):
@@ -192,17 +186,16 @@ def fit(
     ridge: float = VIRTUAL_DRAW,
     small_sample: bool = True,
 ) -> Fit:
-    """Fit the strengths of entrants 0..n-1 to their sets.
+    """Fit the strengths of entrants 0..n-1 to their sets; time grows with the cube of n.
 
     Args:
         sets: in any order.
-        entrants: n; time grows with its cube, memory with its square.
+        entrants: n.
         ridge: pull towards the average, in virtual draws times 1/4; 0 for plain maximum likelihood.
         small_sample: multiply the covariance by G / (G - 1), G clusters.
 
     Raises:
-        InputError: an entrant or a score out of range, or no ridge where only a ridge gives a
-            maximum.
+        InputError: an entrant or a score out of range, or as `fit_sums`.
     """
     if entrants < 1 or ridge < 0:
         raise InputError(f"give one entrant or more and a ridge from 0, not {entrants}, {ridge}")

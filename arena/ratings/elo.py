@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import Final
 
 from arena.errors import InputError
+from arena.ratings.half_points import half_points
 
 MICRO: Final = 10**6
 """One Elo point in micro-Elo; also the score of a game won outright."""
@@ -30,7 +31,6 @@ PROVISIONAL_MATCHES: Final = 30
 LIMIT: Final = 800
 """Rating differences beyond this many Elo points count as this many."""
 
-_DRAW: Final = MICRO // 2
 _PROVISIONAL_K: Final = {2: 40, 3: 52, 4: 64}
 _SETTLED_K: Final = {2: 16, 3: 26, 4: 32}
 
@@ -67,8 +67,7 @@ def expected(difference: int) -> int:
 def k_factor(entrants: int, rated_matches: int) -> int:
     """Return K in Elo for a version with ``rated_matches`` behind it, in a match of ``entrants``.
 
-    Raises:
-        InputError: fewer than two entrants, or a negative count of matches.
+    Fewer than two entrants or a negative count raise `InputError`.
     """
     if entrants < 2 or rated_matches < 0:
         raise InputError(
@@ -98,16 +97,10 @@ def scores_from_places(games: Sequence[Sequence[int]]) -> list[list[int]]:
         raise InputError("every game needs a place for each of the same two entrants or more")
     scores = [[0] * entrants for _ in range(entrants)]
     for i, j in combinations(range(entrants), 2):
-        total = sum(_pair_score(game[i], game[j]) for game in games)
-        scores[i][j] = round(Fraction(total, len(games)))
+        total = sum(half_points(game[i], game[j]) for game in games)
+        scores[i][j] = round(Fraction(total * MICRO, 2 * len(games)))
         scores[j][i] = MICRO - scores[i][j]
     return scores
-
-
-def _pair_score(place: int, other: int) -> int:
-    if place == other:
-        return _DRAW
-    return MICRO if place < other else 0
 
 
 def update(

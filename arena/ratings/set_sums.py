@@ -47,11 +47,6 @@ class SetSums:
     def __len__(self) -> int:
         return len(self._tables)
 
-    @property
-    def names(self) -> list[str]:
-        """All entrants with a set, sorted."""
-        return sorted({name for table in self._tables for name in table})
-
     def add(self, entrants: Sequence[str], scores: Sequence[float], *, times: int = 1) -> None:
         """Add a set, or with ``times`` -1 subtract one.
 

@@ -19,12 +19,9 @@ import math
 from dataclasses import astuple, dataclass
 from enum import StrEnum
 from statistics import NormalDist
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol, Self
+from typing import ClassVar, Final, Protocol
 
 from arena.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Z95: Final = 1.959964
 """Half the width of a 95 % interval, in standard errors."""
@@ -71,36 +68,10 @@ class PairCounts:
     def __post_init__(self) -> None:
         _check_counts(self)
 
-    @classmethod
-    def of(cls, pairs: Iterable[tuple[float, float]]) -> Self:
-        """Count pairs given by the first bot's scores in the two games, each 0, 1/2 or 1."""
-        counts = dict.fromkeys(("ll", "ld", "wl", "dd", "wd", "ww"), 0)
-        for pair in pairs:
-            name = _PAIR_NAMES.get((max(pair), min(pair)))
-            if name is None:
-                raise InputError(f"a game's score is 0, 0.5 or 1, so no pair scores {pair}")
-            counts[name] += 1
-        return cls(**counts)
-
     def cells(self) -> tuple[tuple[float, int], ...]:
         """Return the five counts by score."""
-        return (
-            (0.0, self.ll),
-            (0.25, self.ld),
-            (0.5, self.wl + self.dd),
-            (0.75, self.wd),
-            (1.0, self.ww),
-        )
-
-
-_PAIR_NAMES: Final = {
-    (0, 0): "ll",
-    (0.5, 0): "ld",
-    (1, 0): "wl",
-    (0.5, 0.5): "dd",
-    (1, 0.5): "wd",
-    (1, 1): "ww",
-}
+        counts = (self.ll, self.ld, self.wl + self.dd, self.wd, self.ww)
+        return tuple((half / 4, count) for half, count in enumerate(counts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +121,14 @@ def _check_counts(counts: PairCounts | GameCounts) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The estimated lead of the first of two bots.
+    """The estimated lead of the first of two bots; errors are halves of 95 % intervals.
 
     Attributes:
         observations: pairs, or single games.
         mean: the first bot's mean score, 0 to 1.
-        elo: its lead in Elo; infinite (with the sign) when it won or lost everything.
-        elo_error: half of the 95 % interval, in Elo; None when it is not finite or not known.
+        elo: its lead; infinite (with the sign) when it won or lost everything.
+        elo_error: None when it is not finite or not known.
         nelo: normalised Elo, the lead in standard deviations of one game; None without spread.
-        nelo_error: half of its 95 % interval; None without spread.
         los: likelihood of superiority, 0 to 1; None without spread.
         note: in words, why a number is missing; empty when none is.
     """
@@ -250,12 +220,8 @@ def _tilt(weights: list[tuple[float, float]], mean: float) -> float:
 def bounds(*, alpha: float = 0.05, beta: float = 0.05) -> tuple[float, float]:
     """Return the log-likelihood ratios at which to accept ``elo0`` (lower) and ``elo1`` (upper).
 
-    Args:
-        alpha: chance of accepting ``elo1`` though ``elo0`` is true.
-        beta: chance of accepting ``elo0`` though ``elo1`` is true.
-
-    Raises:
-        InputError: a chance outside 0..1, or the two together 1 or more.
+    ``alpha`` is the chance of accepting ``elo1`` though ``elo0`` is true, ``beta`` the other one;
+    together they are below 1.
     """
     if not (alpha > 0 and beta > 0 and alpha + beta < 1):
         raise InputError(f"alpha and beta are chances, such as 0.05, not {alpha} and {beta}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cache
 from heapq import nlargest
 from itertools import permutations
 from typing import Final
@@ -21,27 +22,25 @@ FIRST_DEVIATION: Final = 350.0
 """Elo, one standard deviation of what is not known of a bot without matches."""
 
 LAST_DEVIATION: Final = 30.0
-"""Elo; below this a bot that changes its form would never be found out."""
+"""Elo, the least; below it a bot whose form changes would never be found out."""
 
 _SWAPPED: Final = 24
 _PASSES: Final = 3
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Candidate:
     """A bot on a ladder as the matchmaking sees it.
 
     Attributes:
-        bot: its name.
         version: the id of its active version.
-        owner: who owns it.
         house: whether it is one of the arena's own, which may meet each other.
         rating: in micro-Elo.
         matches: rated matches of the version, those under way included.
         last: when its last match was made, in seconds; any clock that only grows.
         deviation: Elo, one standard deviation from the batch strengths; None to go by ``matches``.
-        opponents: its latest opponents, the newest last.
-        seats: how often it sat in each seat.
+        opponents: the latest, the newest last.
+        seats: how often it sat in each.
     """
 
     bot: str
@@ -63,16 +62,13 @@ class Candidate:
     @property
     def uncertainty(self) -> float:
         """Elo, one standard deviation of what is not known of its strength."""
-        known = self.deviation
-        if known is None:
-            known = FIRST_DEVIATION / math.sqrt(1 + self.matches)
-        return max(LAST_DEVIATION, known)
+        guessed = FIRST_DEVIATION / math.sqrt(1 + self.matches)
+        return max(LAST_DEVIATION, guessed if self.deviation is None else self.deviation)
 
     def may_meet(self, other: Candidate) -> bool:
         """Return whether the two may meet in a rated match."""
-        if self.owner == other.owner and not (self.house and other.house):
-            return False
-        return self.bot != other.bot
+        are_strangers = self.owner != other.owner or (self.house and other.house)
+        return are_strangers and self.bot != other.bot
 
 
 def information(one: Candidate, other: Candidate) -> float:
@@ -111,16 +107,10 @@ def improve(table: list[Candidate], found: list[Candidate]) -> list[Candidate]:
     if len(table) == 2:
         return table
     likely = nlargest(_SWAPPED, found, key=lambda each: (value(table[0], each), each.bot))
-    pairs: dict[tuple[str, str], float] = {}
+    of_pair = cache(value)
 
     def worth(other: Candidate, rest: list[Candidate]) -> float:
-        total = 0.0
-        for each in rest:
-            pair = (each.bot, other.bot)
-            if pair not in pairs:
-                pairs[pair] = value(each, other)
-            total += pairs[pair]
-        return total
+        return sum(of_pair(each, other) for each in rest)
 
     for _ in range(_PASSES):
         before = table

@@ -1,8 +1,4 @@
-"""Keeps what is stored within its bounds: retention of results, files and caches.
-
-Old results go to the archive, old replays and logs away, and so do unpacked bots that nobody plays
-and folders of bots that belong to no version.
-"""
+"""Applies retention: archives old results, deletes old replays and logs, evicts unused bots."""
 
 from __future__ import annotations
 
@@ -17,13 +13,11 @@ from arena.db.keys import arena_key
 from arena.db.retry import UNREACHABLE
 from arena.errors import ArenaError
 from arena.queue.retention import archive_old
-from arena.version_id import VersionId
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from arena.archive.archive import Archive
-    from arena.bots.registry import Registry, Version
     from arena.config import Settings
     from arena.context import Arena
 
@@ -33,18 +27,10 @@ FORGOTTEN_AFTER: Final = timedelta(days=1)
 
 _TURN: Final = arena_key("housekeeping")
 _SWEEP_TURN: Final = arena_key("housekeeping-bots")
-_AT_ONCE: Final = 1_000
 
 
 async def run_housekeeping(arena: Arena, *, period: timedelta = PERIOD) -> None:
-    """Archive and remove what is beyond the bounds until cancelled.
-
-    Of several processes one does it in each period.
-
-    Args:
-        arena: what is kept within the bounds of its settings.
-        period: between two looks.
-    """
+    """Apply retention until cancelled; of several processes one does it in each period."""
     log: Any = structlog.get_logger()
     while True:
         try:
@@ -57,18 +43,10 @@ async def run_housekeeping(arena: Arena, *, period: timedelta = PERIOD) -> None:
         await asyncio.sleep(period.total_seconds() / 2)
 
 
-async def keep_cache(
-    arena: Arena,
-    *,
-    in_use: Callable[[], Collection[str]] = tuple,
-    period: timedelta = PERIOD,
-) -> None:
+async def keep_cache(arena: Arena, *, in_use: Callable[[], Collection[str]] = tuple) -> None:
     """Evict unused bots from this machine's cache until cancelled; each of its processes does.
 
-    Args:
-        arena: whose cache it is, and the bound.
-        in_use: returns the digests of the bots that this process is playing.
-        period: between two looks; much less than `arena.archive.bot_cache.SPARED`.
+    ``in_use`` returns the digests of the bots that this process is playing.
     """
     log: Any = structlog.get_logger()
     while True:
@@ -78,7 +56,7 @@ async def keep_cache(
                 log.info("unpacked bots removed", folders=removed)
         except OSError as error:
             log.warning("housekeeping failed", error=str(error))
-        await asyncio.sleep(period.total_seconds())
+        await asyncio.sleep(PERIOD.total_seconds())  # much less than `bot_cache.SPARED`
 
 
 def trim_cache(archive: Archive, settings: Settings, in_use: Collection[str]) -> int:
@@ -89,7 +67,7 @@ def trim_cache(archive: Archive, settings: Settings, in_use: Collection[str]) ->
 
 
 async def tidy(arena: Arena) -> None:
-    """Archive results beyond what Redis keeps, and remove the oldest files beyond the bounds."""
+    """Archive results beyond what Redis keeps, and delete the oldest files beyond the bounds."""
     log: Any = structlog.get_logger()
     queues, archive, settings = arena.queues, arena.archive, arena.settings
     for ruleset in await queues.rulesets():
@@ -104,18 +82,14 @@ async def tidy(arena: Arena) -> None:
 
 
 async def sweep_bots(arena: Arena, *, age: timedelta = FORGOTTEN_AFTER) -> int:
-    """Remove bots' folders that no version needs; return how many.
+    """Delete bots' folders that no version needs and that are so old; return how many.
 
-    A process that was killed between a verdict and the removal of a rejected version's folder
-    leaves one behind, and so does one that was killed between storing and registering.
-
-    Args:
-        arena: whose registry and archive.
-        age: only those that were stored so long ago.
+    A process leaves one behind that is killed between a verdict and the removal of a rejected
+    version's folder, or between storing and registering.
     """
     archive = arena.archive
     old = await asyncio.to_thread(archive.old_bots, age=age)
-    for version in await _all_versions(arena.registry) if old else ():
+    async for version in arena.registry.all_versions():
         if version.cause in {None, RejectionCause.ARENA}:
             old -= {version.digest, version.source}
     # Once more: what was stored again meanwhile is about to be registered.
@@ -125,15 +99,3 @@ async def sweep_bots(arena: Arena, *, age: timedelta = FORGOTTEN_AFTER) -> int:
     if forgotten:
         structlog.get_logger().info("folders of no version removed", folders=len(forgotten))
     return len(forgotten)
-
-
-async def _all_versions(registry: Registry) -> list[Version]:
-    ids = [
-        VersionId.of(bot.name, number)
-        for bot in await registry.bots()
-        for number in range(1, bot.versions + 1)
-    ]
-    found = []
-    for start in range(0, len(ids), _AT_ONCE):
-        found += await registry.versions(ids[start : start + _AT_ONCE])
-    return found

@@ -1,4 +1,4 @@
-"""One active scheduler at a time: a fenced lease with an epoch that only grows."""
+"""Elects the one active scheduler: a fenced lease with an epoch that only grows."""
 
 from datetime import timedelta
 
@@ -9,14 +9,10 @@ from arena.db.scripts import Scripts
 
 
 class Leadership:
-    """The right to schedule; whoever does not hold it stands by.
+    """The lease of the active scheduler; ``holder`` is text that no other scheduler has.
 
-    The epoch goes with every `MatchQueue.enqueue`, so that a scheduler which lost the right without
+    The epoch goes with every `MatchQueue.enqueue`, so that a scheduler which lost the lease without
     noticing is refused. Call `Queues.fence` with a new epoch before scheduling.
-
-    Args:
-        redis: a client made by `arena.db.connection.connect`.
-        holder: random text that no other scheduler has, ``secrets.token_hex(16)``.
     """
 
     def __init__(self, redis: Redis, holder: str) -> None:
@@ -24,7 +20,7 @@ class Leadership:
         self._holder = holder
 
     async def acquire(self, *, duration: timedelta) -> int | None:
-        """Take the right for ``duration``; return the new epoch, or None while another holds it.
+        """Take the lease for ``duration``; return the new epoch, or None while another holds it.
 
         The holder itself gets its epoch again, and the longer deadline.
         """
@@ -32,9 +28,9 @@ class Leadership:
         return epoch or None
 
     async def renew(self, *, epoch: int, duration: timedelta) -> bool:
-        """Extend the right; False when it was lost (then stand by and `acquire` again)."""
+        """Extend the lease; False when it was lost (then stand by and `acquire` again)."""
         return bool(await self._scripts.run("lead_on", self._holder, epoch, milliseconds(duration)))
 
     async def resign(self) -> None:
-        """Give the right up, so that another may take it at once."""
+        """Release the lease, so that another may take it at once."""
         await self._scripts.run("resign", self._holder)

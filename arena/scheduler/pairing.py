@@ -2,10 +2,8 @@
 
 The bot that needs a match most is seated first; its opponents are those of whom the match would
 tell most (see `arena.scheduler.candidates`). Repeats count for less and are capped, every tenth
-match is drawn at random, and bots of one owner never meet.
-
-A decision looks at a shortlist, never at the whole ladder, so that its time does not grow with the
-number of bots.
+match is drawn at random, and bots of one owner never meet. A decision looks at a shortlist, so that
+its time does not grow with the ladder.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from arena.scheduler.candidates import (
 from referee.games.random_streams import RandomStream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 QUOTA: Final = 30
 """Matches that every version shall have before others have more."""
@@ -129,15 +127,8 @@ class Pool:
             candidate.deviation = deviation
             insort(self._by_need, _need(candidate))
 
-    def note_match(self, bots: Sequence[str], *, when: float) -> None:
-        """Take note of a match that was made, its entrants in entrant order."""
-        self._note(bots, when, count=1)
-
-    def recall_match(self, bots: Sequence[str], *, when: float) -> None:
-        """Take note of a match that ``Candidate.matches`` counts already."""
-        self._note(bots, when, count=0)
-
-    def _note(self, bots: Sequence[str], when: float, *, count: int) -> None:
+    def note_match(self, bots: Sequence[str], *, when: float, count: int = 1) -> None:
+        """Note a match, its entrants in order; ``count`` 0 if ``Candidate.matches`` has it."""
         for seat, bot in enumerate(bots):
             candidate = self._bots.get(bot)
             if candidate is None:
@@ -151,27 +142,19 @@ class Pool:
             insort(self._by_need, _need(candidate))
 
     def decide(self, *, entrants: int, seed: bytes) -> Decision | None:
-        """Choose the entrants of the next match.
+        """Choose the entrants of the next match; None when not enough bots may meet.
 
-        Args:
-            entrants: how many play.
-            seed: fixes every random choice of this decision.
-
-        Returns:
-            The decision, or None when there are not enough bots that may meet.
+        ``seed`` fixes every random choice.
         """
         draw = RandomStream(seed, "matchmaking")
-        for first in self._neediest(entrants):
-            decision = self._seat(first, entrants, draw)
+        # The neediest first; more than one, as it may find nobody.
+        for _, _, bot in self._by_need[: 4 * entrants]:
+            decision = self._seat(self._bots[bot], entrants, draw)
             if decision is not None:
                 return decision
         return None
 
     # Who is looked at.
-
-    def _neediest(self, entrants: int) -> list[Candidate]:
-        """Return the bots that need a match most; more than one, as the first may find nobody."""
-        return [self._bots[bot] for _, _, bot in self._by_need[: 4 * entrants]]
 
     def _shortlist(self, first: Candidate, draw: RandomStream) -> list[Candidate]:
         """Return the bots near in rating, those that need a match, and a few strangers."""
@@ -222,11 +205,7 @@ class Pool:
             other = self._bots[self._by_rating[draw.below(len(self._by_rating))][1]]
             if len(table) < entrants and fits(other, table) and not self._capped(first, other):
                 table.append(other)
-        left = [each for each in found if fits(each, table)]
-        while len(table) < entrants and left:
-            table.append(left.pop(draw.below(len(left))))
-            left = [each for each in left if fits(each, table)]
-        return table
+        return _fill_up(table, found, entrants, lambda left: draw.below(len(left)))
 
     def _place(self, first: Candidate, found: list[Candidate], entrants: int) -> list[Candidate]:
         """Seat a new version against quantiles around its rating."""
@@ -235,8 +214,8 @@ class Pool:
         for nth in range(entrants - 1):
             step = (first.matches * (entrants - 1) + nth) % len(_SPREAD)
             target = _reflect(own + round(_SPREAD[step] * len(self._bots)), len(self._bots))
-            near = self._by_rating[max(0, target - _NEIGHBOURS) : target + _NEIGHBOURS + 1]
             start = max(0, target - _NEIGHBOURS)
+            near = self._by_rating[start : target + _NEIGHBOURS + 1]
             options = [
                 (first.opponents.count(bot), abs(start + at - target), at, bot)
                 for at, (_, bot) in enumerate(near)
@@ -244,19 +223,27 @@ class Pool:
             ]
             if options:
                 table.append(self._bots[min(options)[-1]])
-        left = [each for each in found if fits(each, table)]
-        while len(table) < entrants and left:
-            table.append(left.pop(0))
-            left = [each for each in left if fits(each, table)]
-        return table
+        return _fill_up(table, found, entrants, lambda _: 0)
+
+
+def _fill_up(
+    table: list[Candidate],
+    found: list[Candidate],
+    entrants: int,
+    choose: Callable[[list[Candidate]], int],
+) -> list[Candidate]:
+    """Return the table with more of those found, each chosen from those that fit, while any do."""
+    while len(table) < entrants and (left := [each for each in found if fits(each, table)]):
+        table = [*table, left[choose(left)]]
+    return table
 
 
 def _need(candidate: Candidate) -> tuple[bool, float, str]:
     """Return what bots are sorted by, the one who needs a match most first.
 
-    Uncertainty, time since the last match (a day counts as much as the whole first uncertainty)
-    and what is missing to the quota, all as shares. The present moment adds the same to everyone
-    and is left out, so that the order only changes with a bot's own matches.
+    Adds up uncertainty, time since the last match (a day counts as much as the whole first
+    uncertainty) and what is missing to the quota. The present moment adds the same to everyone and
+    is left out, so that the order only changes with a bot's own matches.
     """
     missing = max(0, QUOTA - candidate.matches) / QUOTA
     need = candidate.uncertainty / FIRST_DEVIATION - candidate.last / _DAY + missing

@@ -1,4 +1,4 @@
-"""A ladder's bots in the scheduler's memory, kept up to date from the registry and the log."""
+"""Caches a ladder's bots in the scheduler's memory, and updates them from registry and log."""
 
 from __future__ import annotations
 
@@ -30,11 +30,7 @@ TAIL: Final = 20_000
 
 
 class Roster:
-    """The registry's bots, followed in slices, so that a large one costs no more at a time.
-
-    Args:
-        arena: whose bots.
-    """
+    """A cache of the registry's bots, refreshed in slices, so that no refresh takes long."""
 
     def __init__(self, arena: Arena) -> None:
         self._redis = arena.redis
@@ -57,50 +53,27 @@ class Roster:
         return self._count, list(names)[::-1]
 
     async def refresh(self) -> None:
-        """Look at the next slice; at all bots the first time."""
-        if not self._loaded:
-            await self._load()
-            return
-        rows: Any
-        cursor, rows = await self._redis.hscan(_BOTS, self._cursor, count=SLICE)
-        for name, text in rows.items():
-            if self._seen.get(name) != hash(text):
-                self._note(await self._registry.bot(name.decode()))
-                # Only now: what could not be read is looked at again.
-                self._seen[name] = hash(text)
-        self._cursor = cursor
-
-    async def _load(self) -> None:
-        seen: dict[bytes, int] = {}
-        cursor = 0
+        """Look at the next slice; at all of them the first time."""
         while True:
             rows: Any
-            cursor, rows = await self._redis.hscan(_BOTS, cursor, count=SLICE)
-            seen.update((name, hash(text)) for name, text in rows.items())
-            if cursor == 0:
-                break
-        for bot in await self._registry.bots():
-            self._note(bot)
-        self._seen, self._loaded = seen, True
-
-    def _note(self, bot: Bot) -> None:
-        self._bots[bot.name] = bot
-        self._count += 1
-        self._changes.pop(bot.name, None)
-        self._changes[bot.name] = self._count
+            cursor, rows = await self._redis.hscan(_BOTS, self._cursor, count=SLICE)
+            seen = {name: hash(text) for name, text in rows.items()}
+            changed = [name.decode() for name in seen if self._seen.get(name) != seen[name]]
+            for name, bot in (await self._registry.bots_named(changed)).items():
+                self._bots[name] = bot
+                self._count += 1
+                self._changes.pop(name, None)
+                self._changes[name] = self._count
+            # Only now: what could not be read is looked at again.
+            self._seen.update(seen)
+            self._cursor = cursor
+            self._loaded = self._loaded or cursor == 0
+            if self._loaded:
+                return
 
 
 class LadderPool:
-    """The pool of one ladder.
-
-    Args:
-        ladder: its ratings and its log.
-        roster: who may play.
-        strengths: what its results say.
-
-    Attributes:
-        pool: its active bots.
-    """
+    """The pool of one ladder's active bots, by its ratings and its log."""
 
     def __init__(self, ladder: Ladder, roster: Roster, strengths: LadderStrengths) -> None:
         self.pool = Pool()
@@ -125,7 +98,7 @@ class LadderPool:
             self._enrol(name)
 
     def note_scheduled(self, match_id: str, bots: tuple[str, ...], *, when: float) -> None:
-        """Count a match that was queued; its result is then not counted once more."""
+        """Count a match that was queued, so that its result is not counted once more."""
         self._under_way.add(match_id)
         self.pool.note_match(bots, when=when)
 
@@ -156,7 +129,7 @@ class LadderPool:
         self.pool.fill(self._candidate(bot) for bot in bots if bot and self._plays(bot))
         for entry in tail:
             if isinstance(entry, LoggedResult):
-                self.pool.recall_match(entry.bots, when=entry.time.timestamp())
+                self.pool.note_match(entry.bots, when=entry.time.timestamp(), count=0)
 
     async def _tail(self, last: int) -> AsyncIterator[LogEntry]:
         after = max(0, last - TAIL)

@@ -1,9 +1,8 @@
-"""Keeps matches coming: fills each ladder's queue and puts expired leases back.
+"""Schedules matches: fills each ladder's queue and requeues expired leases.
 
-One scheduler is active at a time, the others stand by. The active one holds a fenced lease whose
-epoch goes with every match, so that one which lost it without noticing is refused. Matches of all
-ladders are numbered in one sequence: a number is taken before its match is queued, and whoever
-follows a scheduler that died in between queues another match under the same number.
+One scheduler is active at a time (`Leadership`), the others stand by. Matches of all ladders are
+numbered in one sequence: a number is taken before its match is queued, and whoever follows a
+scheduler that died in between queues another match under the same number.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arena.context import Arena
-    from arena.scheduler.pairing import Decision
 
 FLOW: Final = "ladder"
 QUEUED_PER_SLOT: Final = 2
@@ -57,11 +55,9 @@ _REST: Final = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LadderPlan:
-    """What the matches of a ladder are like.
+    """The matches of a ladder.
 
     Attributes:
-        boards: of each match.
-        time_control: for example ``5+0.05``.
         weight: the share of the ladder's flow beside tournaments and challenges.
         cap: the most matches of the ladder that may wait.
     """
@@ -74,11 +70,11 @@ class LadderPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerOptions:
-    """How a scheduler works.
+    """The options of a scheduler.
 
     Attributes:
         name: a name that no other scheduler has, for people.
-        plan: what the matches of a ruleset's ladder are like.
+        plan: of a ruleset's ladder.
         tick: between two looks at the queues.
         upkeep: between two reapings and counts.
         most_matches: no ladder match beyond this number is made; None for no end.
@@ -96,19 +92,8 @@ def match_id(number: int) -> str:
     return f"{FLOW}-{number:06d}"
 
 
-class _DeposedError(Exception):
-    """Another scheduler is active."""
-
-
 class Scheduler:
-    """Schedules while it is the active one, until it is told to stop.
-
-    Args:
-        arena: whose ladders and competitions are scheduled.
-        metrics: what is counted.
-        metrics_port: told to whoever asks who is alive.
-        options: how it works.
-    """
+    """Schedules ladders and competitions while it is the active scheduler."""
 
     def __init__(
         self, arena: Arena, *, metrics: Metrics, metrics_port: int, options: SchedulerOptions
@@ -160,7 +145,7 @@ class Scheduler:
                 await is_set_within(stopping, pause)
 
     async def _lead(self, epoch: int, stopping: asyncio.Event) -> None:
-        """Schedule until the right is lost, Redis does not answer, or it is time to stop."""
+        """Schedule until the lease is lost, Redis does not answer, or it is time to stop."""
         self._log.info("scheduler became active", epoch=epoch)
         self._pools.clear()
         self._competitions.forget()
@@ -173,7 +158,7 @@ class Scheduler:
                 await is_set_within(stopping, self._options.tick.total_seconds())
             if renewing.done():
                 renewing.result()
-        except _DeposedError:
+        except StaleEpochError:
             self._log.warning("scheduler deposed", epoch=epoch)
         finally:
             await cancel(renewing)
@@ -181,22 +166,15 @@ class Scheduler:
     async def _renew(self, epoch: int) -> None:
         while True:
             if not await self._leadership.renew(epoch=epoch, duration=_LEASE):
-                raise _DeposedError
+                raise StaleEpochError(f"epoch {epoch} is over")
             await asyncio.sleep(_RENEWAL)
 
     # Matches.
 
     async def tick(self, epoch: int) -> int:
-        """Fill the queue of every ladder and competition; return how many matches were made.
-
-        Args:
-            epoch: of the right to schedule.
-        """
+        """Fill the queue of every ladder and competition; return how many matches were made."""
         made = sum([await self._fill(ruleset, epoch) for ruleset in self._rulesets])
-        try:
-            return made + await self._competitions.tick(epoch, slots=self._slots)
-        except StaleEpochError as error:
-            raise _DeposedError from error
+        return made + await self._competitions.tick(epoch, slots=self._slots)
 
     async def _fill(self, ruleset: str, epoch: int) -> int:
         game = parse_ruleset(ruleset)
@@ -228,9 +206,10 @@ class Scheduler:
         if decision is None:
             return False
         took = time.perf_counter() - begun
-        number = await self._take_number(ruleset)
-        if number is None:
+        number, most = self._number, self._options.most_matches
+        if most is not None and number > most:
             return False
+        await self._arena.redis.zadd(_NUMBERS, {ruleset: number}, gt=True)
         spec = MatchSpec(
             id=match_id(number),
             ruleset=ruleset,
@@ -247,14 +226,24 @@ class Scheduler:
             spec, flow_weight=plan.weight, cap=plan.cap, epoch=epoch
         )
         if answer is Enqueued.STALE_EPOCH:
-            raise _DeposedError
+            raise StaleEpochError(f"epoch {epoch} is over")
         if answer is not Enqueued.FULL:
             self._number = number + 1
         if answer is not Enqueued.QUEUED:
             self._log.warning("match refused", match=spec.id, ruleset=ruleset, answer=answer.value)
             return False
         pool.note_scheduled(spec.id, spec.bots, when=time.time())
-        self._log_match(spec, decision, seed, took)
+        self._log.info(
+            "match scheduled",
+            match=spec.id,
+            ruleset=ruleset,
+            entrants=spec.entrants,
+            reason=decision.reason,
+            candidates=decision.candidates,
+            decision_seed=seed.hex(),
+            commitment=spec.commitment,
+            seconds=round(took, 6),
+        )
         return True
 
     async def _first_number(self) -> int:
@@ -271,27 +260,6 @@ class Scheduler:
             if await self._queues.queue(ruleset.decode()).phase(match_id(number)) is not None:
                 return number + 1
         return number
-
-    async def _take_number(self, ruleset: str) -> int | None:
-        """Take the next number for a ladder; None when the last match has been made."""
-        most = self._options.most_matches
-        if most is not None and self._number > most:
-            return None
-        await self._arena.redis.zadd(_NUMBERS, {ruleset: self._number}, gt=True)
-        return self._number
-
-    def _log_match(self, spec: MatchSpec, decision: Decision, seed: bytes, took: float) -> None:
-        self._log.info(
-            "match scheduled",
-            match=spec.id,
-            ruleset=spec.ruleset,
-            entrants=spec.entrants,
-            reason=decision.reason,
-            candidates=decision.candidates,
-            decision_seed=seed.hex(),
-            commitment=spec.commitment,
-            seconds=round(took, 6),
-        )
 
     # Upkeep: whoever stands by sees the queues, too; the active one alone reaps.
 

@@ -1,4 +1,4 @@
-"""Bounds an archive's sizes and counts, and raises what exceeds them."""
+"""Limits an archive's sizes and counts."""
 
 from typing import Final
 

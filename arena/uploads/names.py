@@ -16,12 +16,9 @@ _DRIVE: Final = re.compile(r"[A-Za-z]:")
 
 
 def segments_of(name: str) -> tuple[str, ...]:
-    """Return the parts of an entry's path; () for the bot's folder itself.
+    """Return the parts of an entry's path, or raise `UploadRefusedError`.
 
-    A leading ``./`` and the ``/`` behind a folder's name are stripped.
-
-    Raises:
-        UploadRefusedError: the name is not possible.
+    A leading ``./`` and the ``/`` behind a folder's name are stripped; () is the bot's folder.
     """
     _judge_characters(name)
     if len(name) > PATH_CHARACTERS:

@@ -47,8 +47,7 @@ def pack_folder(folder: Path) -> bytes:
     a name at any depth or, with a ``/`` in them, for a path; ``#`` starts a comment.
 
     Raises:
-        InputError: the folder cannot be read.
-        UploadRefusedError: the arena would refuse it; the sentence names the file.
+        InputError: the folder cannot be read, or the arena would refuse it (`UploadRefusedError`).
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; name the folder that holds bot.toml")
@@ -60,7 +59,7 @@ def pack_folder(folder: Path) -> bytes:
             gzip.GzipFile(fileobj=out, mode="wb", filename="", mtime=0) as compressed,
             tarfile.open(fileobj=compressed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
         ):
-            for path, facts in _walk(folder, "", patterns):
+            for path, facts in walk(folder, patterns):
                 total += facts.st_size if stat.S_ISREG(facts.st_mode) else 0
                 if total > TOTAL_BYTES:
                     raise UploadRefusedError(_too_large(folder, TOTAL_BYTES))
@@ -87,10 +86,10 @@ def _patterns(file: Path) -> list[str]:
     return [line.rstrip("/") for line in lines if line and not line.startswith("#")]
 
 
-def _walk(
-    root: Path, below: str, patterns: tuple[str, ...]
+def walk(
+    root: Path, patterns: tuple[str, ...], *, below: str = ""
 ) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield paths relative to the root, parents first, in a fixed order."""
+    """Yield paths relative to the root that match no pattern, parents first, in a fixed order."""
     with os.scandir(root / below) as found:
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
@@ -99,7 +98,7 @@ def _walk(
             continue
         yield path, entry.stat(follow_symlinks=False)
         if entry.is_dir(follow_symlinks=False):
-            yield from _walk(root, path, patterns)
+            yield from walk(root, patterns, below=path)
 
 
 def _matches(path: str, name: str, pattern: str) -> bool:

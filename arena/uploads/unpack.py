@@ -55,13 +55,10 @@ _UNIX: Final = 3
 
 
 def unpack_archive(archive: BinaryIO, folder: Path) -> None:
-    """Unpack a zip or a tar.gz into a new folder; may block for seconds.
+    """Unpack a zip or a tar.gz, a seekable file, into a new folder; may block for seconds.
 
-    Files get the mode 644, or 755 when their owner may execute them; folders 755.
-
-    Args:
-        archive: a seekable file.
-        folder: is made here, and removed after every exception; its parent must exist.
+    Files get the mode 644, or 755 when their owner may execute them; folders 755. After every
+    exception the folder is removed; its parent must exist.
 
     Raises:
         UploadRefusedError: one sentence that names the entry and the rule.

@@ -55,10 +55,7 @@ class Event:
 def forfeit_event(  # noqa: PLR0913 -- the facts of one event
     *, match: str, ruleset: str, version: str, owner: str, reasons: Mapping[str, int], games: int
 ) -> Event:
-    """Return the event of a match in which a bot forfeited games.
-
-    ``reasons`` counts forfeited games by reason; ``games`` are those of the whole match.
-    """
+    """Return the event of a bot's forfeits (games by reason) in a match of so many games."""
     return Event(
         id=f"forfeit-{match}-{version}",
         kind=EventKind.MATCH_FORFEITED,

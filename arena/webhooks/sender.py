@@ -1,4 +1,4 @@
-"""Posts events to the owners' webhooks, without trusting these.
+"""Posts events to the owners' webhooks, which are not trusted.
 
 A name is resolved once, every address that it has is checked, and the connection goes to the very
 address that was checked. Redirects are not followed, and only the status line of an answer is read.
@@ -109,11 +109,7 @@ class WebhookSender:
 async def post(
     target: Target, delivery: Delivery, options: DeliveryOptions, *, tls: ssl.SSLContext
 ) -> None:
-    """Post one event.
-
-    Raises:
-        UndeliveredError: it was not answered with 2xx in time, or must not be posted there.
-    """
+    """Post one event; `UndeliveredError` unless it may be and is answered with 2xx in time."""
     parts = urlsplit(target.url)
     try:
         async with asyncio.timeout(options.limit.total_seconds()):

@@ -46,13 +46,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """An event that is to be posted now.
-
-    Attributes:
-        claim: on the event's id.
-        body: of the POST.
-        target: None when the owner has no webhook any more.
-    """
+    """An event that is to be posted now; ``target`` is None without a webhook."""
 
     claim: Claim
     owner: str
@@ -61,13 +55,7 @@ class Delivery:
 
 
 class Webhooks:
-    """The owners' webhooks, and the queue of events.
-
-    Args:
-        redis: a client made by `arena.db.connection.connect`.
-        allows_http: whether a URL may begin with ``http://``.
-        allows_private: whether it may be of this machine or of a private network.
-    """
+    """The owners' webhooks, and the queue of events; the options are those of `judge_url`."""
 
     def __init__(
         self, redis: Redis, *, allows_http: bool = False, allows_private: bool = False
@@ -136,10 +124,9 @@ class Webhooks:
 
 
 def judge_url(url: str, *, allows_http: bool, allows_private: bool = False) -> None:
-    """Check the URL of a webhook; names are resolved and checked only when it is used.
+    """Check the URL of a webhook, or raise `InputError`; names are resolved only when it is used.
 
-    Raises:
-        InputError: one sentence about what is wrong.
+    ``allows_http`` is for URLs without TLS, ``allows_private`` for this machine and private nets.
     """
     schemes = ("https", "http") if allows_http else ("https",)
     problem = ""

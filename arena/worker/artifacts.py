@@ -33,24 +33,12 @@ def folders(archive: Archive, digests: Iterable[str]) -> tuple[BotFolder, ...]:
 def store(
     archive: Archive, spec: MatchSpec, played: MatchResult, *, digests: Sequence[str]
 ) -> bytes:
-    """Store the replay and the logs; nothing of another play of the match is touched.
+    """Store the replay and the logs; return the replay's SHA-256, by which all of it is found.
 
     Everybody may read the replay. What a forfeit's sentence quotes of a bot or of its process
-    is its owner's, and stands in the process's log instead. A process has a log when it printed,
-    forfeited or did not end by itself.
-
-    Args:
-        archive: where all of it goes.
-        spec: the match.
-        played: what came of it.
-        digests: of the entrants' folders, which are named so on this machine; the sentences have
-            the bots' names instead.
-
-    Returns:
-        The SHA-256 of the replay's file, 32 bytes, by which all of it is found.
-
-    Raises:
-        ArenaError: the archive does not answer or is full.
+    is its owner's, and stands in the process's log instead, with the bots' names for the
+    ``digests`` of their folders. A process has a log when it printed, forfeited or did not end by
+    itself. Raises `ArenaError` when the archive does not answer or is full.
     """
     data = pack(without_details(played.replay))
     digest = archive.put_replay(spec.ruleset, spec.id, data)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from arena.backoff import Backoff
 from arena.errors import DiskFullError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 PAUSE: Final = 5.0
 """Seconds for which nothing new is begun after a write met a full disk."""
@@ -20,11 +20,7 @@ _T = TypeVar("_T")
 
 
 class FullDisk:
-    """Whether the disk is full, as far as one process knows.
-
-    Args:
-        emptied: called when nothing waits for the disk any more.
-    """
+    """Whether the disk is full, as far as one process knows; ``emptied`` is called when no more."""
 
     def __init__(self, *, emptied: Callable[[], None]) -> None:
         self._emptied = emptied
@@ -41,17 +37,13 @@ class FullDisk:
         asyncio.get_running_loop().call_later(PAUSE, self._end)
 
     async def until_stored(self, step: Callable[[], _T], *, log: Any) -> _T:
-        """Repeat a blocking write while the disk is full, with longer and longer pauses.
-
-        Args:
-            step: stores something; may be done twice.
-            log: told once that it waits, and once that it does no more.
-        """
+        """Retry an idempotent, blocking write with backoff while the disk is full."""
         try:
             return await asyncio.to_thread(step)
         except DiskFullError as error:
             log.warning("disk full", detail=str(error))
-        with self._waits():
+        self._waiting += 1
+        try:
             backoff = Backoff(_FIRST_PAUSE, PAUSE)
             while True:
                 await asyncio.sleep(backoff.pause())
@@ -59,12 +51,6 @@ class FullDisk:
                     stored = await asyncio.to_thread(step)
                     log.info("disk no longer full")
                     return stored
-
-    @contextmanager
-    def _waits(self) -> Iterator[None]:
-        self._waiting += 1
-        try:
-            yield
         finally:
             self._end()
 

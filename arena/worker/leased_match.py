@@ -19,11 +19,10 @@ class MatchInPlay:
     """A match that a worker has leased.
 
     Attributes:
-        lease: the right to play it.
-        tables: tables of it that are not finished, by how many games each still has.
+        tables: those that are not finished, by how many games each still has.
         played: whether only its result remains to be committed.
-        renewed: when it was last known to be ours, by `time.monotonic`.
-        let_go: set when it shall be given back.
+        renewed: when the lease was last known to be ours, by `time.monotonic`.
+        let_go: set when the lease shall be released.
         digests: of the bots that play it.
     """
 

@@ -1,4 +1,4 @@
-"""Makes the result that is committed from the replay of a match."""
+"""Computes the result that is committed from the replay of a match."""
 
 from __future__ import annotations
 
@@ -13,18 +13,13 @@ from arena.ratings import elo
 from arena.ratings.half_points import half_points
 
 if TYPE_CHECKING:
-    from referee.games.replay import Replay, ReplayGame
+    from referee.games.replay import Replay
 
 
 def match_result(replay: Replay, *, digest: bytes, seconds: float) -> LadderResult:
-    """Return what a worker commits.
+    """Return what a worker commits; ``digest`` is the SHA-256 of the archived replay.
 
     Forfeited games count by their places in scores and sets, and are left out of points.
-
-    Args:
-        replay: the match, every board in all its rotations.
-        digest: SHA-256 of the archived file.
-        seconds: how long the match took.
     """
     entrants = len(replay.entrants)
     scores = elo.scores_from_places([entrant_places(game, entrants) for game in replay.games])
@@ -67,13 +62,9 @@ def _points(replay: Replay) -> tuple[int, ...]:
     totals = [0] * len(replay.entrants)
     played = [game for game in replay.games if not game.forfeits]
     for game in played:
-        _add_points(totals, game)
+        for entrant, points in zip(game.seats, game.outcome.points, strict=True):
+            totals[entrant] += points
     return tuple(totals) if played else ()
-
-
-def _add_points(totals: list[int], game: ReplayGame) -> None:
-    for seat, entrant in enumerate(game.seats):
-        totals[entrant] += game.outcome.points[seat]
 
 
 def _luck(replay: Replay) -> Luck:

@@ -1,8 +1,7 @@
-"""Plays matches: leases them, referees them, archives and commits what came of them.
+"""Plays matches: leases them, referees them, archives and commits their results.
 
-Whatever happens to a worker, no match is lost and none counts twice: a match belongs to its lease,
-a result is committed under the lease's token, and whoever cannot renew a lease ends the bots and
-drops the match.
+Whatever happens to a worker, no match is lost and none counts twice: a result is committed under
+the lease's token, and whoever cannot renew a lease ends the bots and drops the match.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ _END_LIMIT: Final = 15.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerOptions:
-    """How a worker works.
+    """The options of a worker.
 
     Attributes:
         name: a name that no other worker has, for people.
@@ -61,8 +60,7 @@ class WorkerOptions:
         cores: bots that may think at the same time.
         parallel_games: by ruleset, the most games that a table has open at once.
         grace: how long a stopping worker goes on with what it plays.
-        lease: how long a lease lives unless renewed.
-        renewal: the time between two renewals.
+        lease: how long a lease lives unless renewed, every ``renewal``.
         silence: without any renewal for so long, a match is dropped; less than ``lease``.
         poll: the longest wait before an empty queue is asked again.
         allows_unsandboxed: whether bots that nobody trusts may run outside the sandbox.
@@ -81,15 +79,7 @@ class WorkerOptions:
 
 
 class Worker:
-    """Plays matches until it is told to stop.
-
-    Args:
-        arena: whose matches it plays.
-        sandbox: what bots run in.
-        metrics: what is counted.
-        metrics_port: told to whoever asks who is alive.
-        options: how it works.
-    """
+    """Plays matches until it is told to stop."""
 
     def __init__(
         self,
@@ -177,16 +167,16 @@ class Worker:
     def _start(self, lease: Lease) -> None:
         self._metrics.know_ruleset(lease.spec.ruleset)
         match = MatchInPlay(lease)
-        task = asyncio.create_task(self._run_match(match))
-        self._matches[match] = task
-        task.add_done_callback(lambda _: self._settled(match))
 
-    def _settled(self, match: MatchInPlay) -> None:
-        self._matches.pop(match)
-        self._freed.set()
+        def settled(_: asyncio.Task[None]) -> None:
+            self._matches.pop(match)
+            self._freed.set()
+
+        self._matches[match] = asyncio.create_task(self._run_match(match))
+        self._matches[match].add_done_callback(settled)
 
     async def _finish(self) -> None:
-        """Let what is being played end within the grace, and give the rest back."""
+        """Let what is being played end within the grace, and release the rest."""
         running = list(self._matches.values())
         if not running:
             return
@@ -218,7 +208,13 @@ class Worker:
                 end = keep.result()
                 await cancel(play, again=_END_LIMIT)
             if end in {MatchEnd.CANCELLED, MatchEnd.RELEASED}:
-                await self._give_back(match, reason=f"{end} by worker {self._options.name}")
+                # Another worker need not wait for the lease's end.
+                reason = f"{end} by worker {self._options.name}"
+                queue = self._queues.queue(lease.spec.ruleset)
+                with suppress(TimeoutError):
+                    await until_answered(
+                        lambda: queue.release(lease, reason=reason), limit=_RELEASE_LIMIT
+                    )
         finally:
             await cancel(play, again=_END_LIMIT)
             await cancel(keep)
@@ -339,14 +335,6 @@ class Worker:
             elif not match.played:
                 return MatchEnd.CANCELLED if answer is Renewed.CANCELLED else MatchEnd.LOST
         return MatchEnd.RELEASED
-
-    async def _give_back(self, match: MatchInPlay, *, reason: str) -> None:
-        """Release the lease, so that another worker need not wait for its end."""
-        queue = self._queues.queue(match.lease.spec.ruleset)
-        with suppress(TimeoutError):
-            await until_answered(
-                lambda: queue.release(match.lease, reason=reason), limit=_RELEASE_LIMIT
-            )
 
     # What others see.
 

@@ -1,4 +1,4 @@
--- Gives a claim back: the version waits again.
+-- Releases a claim: the version is to be tried again.
 -- USES: claims
 -- KEYS: trials trial-claims versions
 -- ARGV: id token wait:number counts:flag

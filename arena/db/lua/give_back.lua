@@ -1,4 +1,4 @@
--- Gives a claim back: the item is due again after a wait.
+-- Releases a claim: the item is due again after a wait.
 -- USES: claims
 -- KEYS: due claims
 -- ARGV: id token wait:number counts:flag

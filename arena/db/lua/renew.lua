@@ -1,4 +1,4 @@
--- Extends a claim.
+-- Renews a claim.
 -- USES: claims
 -- KEYS: due claims
 -- ARGV: id token duration:number

@@ -1,4 +1,4 @@
--- Holds a place for a thing of which there may be only so many.
+-- Reserves a place for a thing of which there may be only so many.
 -- USES: clock
 -- KEYS: held
 -- ARGV: most:number life:number thing present...
@@ -7,16 +7,11 @@
 local now = now_ms()
 redis.call('ZREMRANGEBYSCORE', keys.held, '-inf', now - life)
 local things, count = {}, 0
-local function add(each)
-  if not things[each] then
-    things[each], count = true, count + 1
+for _, list in ipairs({present, redis.call('ZRANGE', keys.held, 0, -1)}) do
+  for _, each in ipairs(list) do
+    count = count + (things[each] and 0 or 1)
+    things[each] = true
   end
-end
-for _, each in ipairs(present) do
-  add(each)
-end
-for _, each in ipairs(redis.call('ZRANGE', keys.held, 0, -1)) do
-  add(each)
 end
 if things[thing] then
   return 'known'

@@ -74,6 +74,5 @@ local record = 'R' .. digest .. struct.pack('>I4I3B', tonumber(now[1]), tonumber
 local sequence = append(keys, record)
 redis.call('HSET', keys.done, match, struct.pack('>I4', sequence) .. fence)
 redis.call('ZREM', keys.lease, match)
-redis.call('HDEL', keys.state, match)
-redis.call('HDEL', keys.spec, match)
+forget(keys, match)
 return {'committed', sequence, record}

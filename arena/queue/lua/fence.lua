@@ -1,4 +1,4 @@
--- Makes an epoch the oldest that may enqueue.
+-- Fences out schedulers of older epochs.
 -- KEYS: meta
 -- ARGV: epoch:number
 -- Returns: 1, or 0 when a newer epoch stands there

@@ -1,4 +1,4 @@
--- Takes the ready match with the smallest start tag, after waking what is due and reaping.
+-- Leases the ready match with the smallest start tag, after promoting what is due and reaping.
 -- USES: clock states reaping
 -- KEYS: ready lease spec state delayed dead flows meta
 -- ARGV: token duration worker attempts:number base:number

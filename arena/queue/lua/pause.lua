@@ -1,4 +1,4 @@
--- Pauses a flow and parks its ready matches; delayed ones are parked when they are due.
+-- Pauses a flow: parks its ready matches now, its delayed ones when they are due.
 -- USES: states
 -- KEYS: ready state delayed flows
 -- ARGV: flow_name

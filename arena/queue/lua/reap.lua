@@ -1,4 +1,4 @@
--- Wakes delayed matches that are due, and ends expired leases.
+-- Promotes delayed matches that are due, and reaps expired leases.
 -- USES: clock reaping
 -- KEYS: ready lease spec state delayed dead flows
 -- ARGV: attempts:number base:number

@@ -1,4 +1,4 @@
--- Extends a lease.
+-- Renews a lease.
 -- USES: clock states
 -- KEYS: lease state
 -- ARGV: match token duration

@@ -1,10 +1,9 @@
--- Lets a paused flow go on, as if its parked matches were enqueued now in their old order.
+-- Resumes a paused flow, as if its parked matches were enqueued now in their old order.
 -- USES: states
 -- KEYS: ready state delayed flows meta
 -- ARGV: flow_name
 -- Returns: how many matches are ready again
-local line = redis.call('HGET', keys.flows, flow_name)
-local flow = parse_flow(line)
+local flow = parse_flow(redis.call('HGET', keys.flows, flow_name))
 if not flow.paused then
   return 0
 end

@@ -1,4 +1,4 @@
--- Drops the oldest entries of the log, which are in the archive, and the marks of their matches.
+-- Deletes the archived entries of the log, and the marks of their matches.
 -- KEYS: done log meta
 -- ARGV: last:number matches...
 --   last: the last sequence to drop; matches: of the results up to it

@@ -1,18 +1,12 @@
--- Gives back a leased match that failed through no bot's fault; the last void makes it dead.
+-- Voids a leased match, which failed through no bot's fault; the last void makes it dead.
 -- USES: clock states
 -- KEYS: lease spec state delayed dead
 -- ARGV: match token reason voids:number base:number
 --   voids: the most of a match; base: the first back-off in ms
 -- Returns: queued | dead | lost | cancelled
-local state = parse_state(redis.call('HGET', keys.state, match))
-if not state or state.token ~= token then
-  return 'lost'
-end
-redis.call('ZREM', keys.lease, match)
-if state.phase == 'cancelled' then
-  redis.call('HDEL', keys.state, match)
-  redis.call('HDEL', keys.spec, match)
-  return 'cancelled'
+local state, refused = end_lease(keys, match, token)
+if refused then
+  return refused
 end
 local now = now_ms()
 local count = state.voids + 1

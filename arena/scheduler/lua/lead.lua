@@ -1,9 +1,9 @@
--- Takes the right to schedule.
+-- Takes the lease of the active scheduler.
 -- USES: clock states
 -- KEYS: leader
 -- ARGV: name duration:number
 --   name: of the holder; duration in ms
--- Returns: the epoch, or 0 while another holds the right
+-- Returns: the epoch, or 0 while another holds the lease
 local now = now_ms()
 local leader = redis.call('HMGET', keys.leader, 'holder', 'deadline', 'epoch')
 local holder, deadline, epoch = leader[1], tonumber(leader[2] or 0), tonumber(leader[3] or 0)

@@ -1,4 +1,4 @@
--- Extends the right to schedule.
+-- Renews the lease of the active scheduler.
 -- USES: clock states
 -- KEYS: leader
 -- ARGV: name epoch duration:number

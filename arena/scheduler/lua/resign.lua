@@ -1,4 +1,4 @@
--- Gives up the right to schedule.
+-- Releases the lease of the active scheduler.
 -- KEYS: leader
 -- ARGV: name
 --   name: of the holder

@@ -125,16 +125,18 @@ def test_verdict_waits_for_a_bound(ratio: float, verdict: SprtVerdict) -> None:
     assert sprt.verdict(ratio) is verdict
 
 
-def test_pairs_are_counted_in_either_order() -> None:
-    """A win and a draw is the same pair as a draw and a win."""
-    pairs = [(1, 0.5), (0.5, 1), (0, 1), (1, 0), (0.5, 0.5), (0, 0), (0, 0.5), (1, 1)]
-    assert PairCounts.of(pairs) == PairCounts(ll=1, ld=1, wl=2, dd=1, wd=2, ww=1)
+def test_sets_of_two_games_are_pairs() -> None:
+    """A win and a draw is the same pair as a draw and a win: three half points."""
+    counts = sprt.SetCounts(games_each=2)
+    for half_points in (3, 3, 2, 2, 2, 0, 1, 4):
+        counts.add(half_points)
+    assert counts.cells() == PairCounts(ll=1, ld=1, wl=2, dd=1, wd=2, ww=1).cells()
 
 
-def test_other_scores_are_no_pair() -> None:
-    """A score of a third of a game belongs to no count."""
-    with pytest.raises(InputError, match="score is 0"):
-        PairCounts.of([(1, 1 / 3)])
+def test_other_half_points_are_no_set() -> None:
+    """Two games give no five half points."""
+    with pytest.raises(InputError, match="0 to 4 half points"):
+        sprt.SetCounts(games_each=2).add(5)
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0, 0.05), (0.05, 0), (0.5, 0.5)])

@@ -158,7 +158,7 @@ async def test_a_roster_whose_first_look_failed_looks_at_all_bots_again(
     """Redis went away between the names and the bots."""
     await lineup.add("ada")
     await lineup.add("bob")
-    failing_once(monkeypatch, lineup.registry, "bots")
+    failing_once(monkeypatch, lineup.registry, "bots_named")
     with pytest.raises(LostConnectionError):
         await lineup.update()
     await lineup.update()
@@ -173,7 +173,7 @@ async def test_a_change_that_could_not_be_read_is_read_later(
     await lineup.add("bob")
     await lineup.update()
     await lineup.registry.set_state("ada", BotState.SUSPENDED)
-    failing_once(monkeypatch, lineup.registry, "bot")
+    failing_once(monkeypatch, lineup.registry, "bots_named")
     with pytest.raises(LostConnectionError):
         await lineup.update()
     await lineup.update()

@@ -11,6 +11,5 @@ local function cancel(keys, match, state)
   redis.call('ZREM', keys.ready, match)
   redis.call('ZREM', keys.delayed, match)
   redis.call('ZREM', keys.dead, match)
-  redis.call('HDEL', keys.state, match)
-  redis.call('HDEL', keys.spec, match)
+  forget(keys, match)
 end

@@ -35,8 +35,7 @@ local function reap(keys, now, limit, attempts, base)
       unrenewed = unrenewed + 1
     end
     if state.phase == 'cancelled' then
-      redis.call('HDEL', keys.state, match)
-      redis.call('HDEL', keys.spec, match)
+      forget(keys, match)
     elseif was_down then
       -- The server was down for a part of this lease: nobody could renew it.
       state.reason = 'the server restarted'

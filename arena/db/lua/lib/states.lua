@@ -55,6 +55,26 @@ local function make_ready(keys, match, state)
   end
 end
 
+-- Forgets an unfinished match.
+local function forget(keys, match)
+  redis.call('HDEL', keys.state, match)
+  redis.call('HDEL', keys.spec, match)
+end
+
+-- Ends the lease with this token; returns the state, or nil and the answer: lost, or cancelled.
+local function end_lease(keys, match, token)
+  local state = parse_state(redis.call('HGET', keys.state, match))
+  if not state or state.token ~= token then
+    return nil, 'lost'
+  end
+  redis.call('ZREM', keys.lease, match)
+  if state.phase == 'cancelled' then
+    forget(keys, match)
+    return nil, 'cancelled'
+  end
+  return state
+end
+
 local function make_dead(keys, match, state, now)
   redis.call('ZADD', keys.dead, integer(now), match)
   set_phase(keys, match, state, 'dead')
