@@ -9,10 +9,10 @@ from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
-from typer.models import DefaultPlaceholder
 
 from arena.cli.console import EXIT_DONE, EXIT_FAILED, EXIT_INPUT, complain, out
-from arena.errors import ArenaError
+from arena.cli.options import expand
+from arena.errors import ArenaError, LimitError
 from arena.errors import InputError as ArenaInputError
 from referee.errors import InputError as RefereeInputError
 from referee.errors import RefereeError
@@ -56,7 +56,7 @@ MODULES: Final = {
     "tournament": (_COMPETE, ("tournament",)),
     "league": (_COMPETE, ("league",)),
 }
-"""Each module of this package with its panel of the help, and the commands that it registers."""
+"""Each module of this package with its panel of the help, and its commands or groups of them."""
 
 
 class _Commands(TyperGroup):
@@ -102,16 +102,21 @@ def build(word: str) -> typer.Typer:
     for module in wanted or MODULES:
         panel, words = MODULES[module]
         try:
-            import_module(f"arena.cli.{module}").register(app)
+            loaded = import_module(f"arena.cli.{module}")
         except ModuleNotFoundError as error:
             if wanted or not _is_extra(error):
                 raise
-            for each in words:
-                app.command(name=each, help="Needs pip install 'bot-arena[server]'.")(_needs_server)
-        registered: list[Any] = [*app.registered_commands, *app.registered_groups]
-        for command in registered:
-            if isinstance(command.rich_help_panel, DefaultPlaceholder):
-                command.rich_help_panel = panel
+            loaded = None
+        for each in words:
+            if loaded is None:
+                lacking = "Needs pip install 'bot-arena[server]'."
+                app.command(each, help=lacking, rich_help_panel=panel)(_needs_server)
+                continue
+            found = getattr(loaded, each.replace("-", "_"))
+            if isinstance(found, typer.Typer):
+                app.add_typer(found, name=each, rich_help_panel=panel)
+            else:
+                app.command(each, rich_help_panel=panel)(expand(found))
     return app
 
 
@@ -151,7 +156,9 @@ def _run() -> int:
         # Typer has said what was wrong with the command line, with exit code 2.
         return stop.code if isinstance(stop.code, int) else EXIT_DONE
     except (ArenaInputError, RefereeInputError) as error:
-        complain(str(error))
+        after = error.retry_after if isinstance(error, LimitError) else None
+        again = f"; try again in {max(1, round(after.total_seconds()))} s" if after else ""
+        complain(f"{error}{again}")
         return EXIT_INPUT
     except (ArenaError, RefereeError) as error:
         complain(str(error))

@@ -62,7 +62,7 @@ def ask(  # noqa: PLR0913 -- a command's options
         _show_turn(replay, game, turns[-1])
     if replay.ruleset not in folder.rulesets:
         progress_console.print(
-            f"{bot}/bot.toml does not name {replay.ruleset}; it is asked all the same", markup=False
+            f"{bot}/bot.toml does not name {replay.ruleset}; it is asked all the same"
         )
     reply = run_async(
         question.ask_bot(
@@ -106,7 +106,7 @@ def _show_turn(replay: Replay, number: int, turn: StoredTurn) -> None:
         f"  stored action: {_stored(name, turn)}",
     ]
     for line in lines:
-        out.print(line, markup=False)
+        out.print(line)
 
 
 def _stored(name: str, turn: StoredTurn) -> str:
@@ -141,20 +141,19 @@ def _text(value: object) -> str:
 def _show_reply(turn: StoredTurn, reply: Reply, problem: str) -> None:
     for stream, text in (("stdout", reply.stdout), ("stderr", reply.stderr)):
         for line in text.splitlines():
-            out.print(f"  {stream}: {line}", markup=False)
+            out.print(f"  {stream}: {line}")
     if reply.action is None:
-        out.print(f"no answer, {problem}", markup=False)
+        out.print(f"no answer, {problem}")
         return
     compared = "" if turn.action is None else ", as stored"
     if turn.action is not None and turn.action != reply.action:
         compared = f", where {turn.action} is stored"
     out.print(
         f"answer: {reply.action}{compared}; it thought {reply.think * 1e3:.3f} ms and took "
-        f"{reply.took * 1e3:.3f} ms",
-        markup=False,
+        f"{reply.took * 1e3:.3f} ms"
     )
     if problem:
-        out.print(f"that is not legal and would lose the game, {problem}", markup=False)
+        out.print(f"that is not legal and would lose the game, {problem}")
 
 
 def _document(

@@ -31,11 +31,6 @@ SENTENCES = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="compare")(compare)
-
-
 def compare(  # noqa: PLR0913 -- a command's options
     new: Annotated[Path, typer.Argument(help="The folder of the new version.")],
     base: Annotated[Path, typer.Argument(help="The folder of the version to beat.")],
@@ -182,16 +177,16 @@ async def _play(plan: MatchPlan, test: SequentialTest, *, max_boards: int, quiet
         test.add(result.replay)
         number += 1
         if not quiet:
-            progress_console.print(test.line(), markup=False)
+            progress_console.print(test.line())
 
 
 def _show(test: SequentialTest) -> None:
     document = test.document()
-    out.print(test.line(), markup=False)
+    out.print(test.line())
     cells = " ".join(str(count) for count in document["counts"])
-    out.print(f"sets by half points of NEW, from none to all: {cells}", markup=False)
-    out.print(f"[{test.elo0:g}, {test.elo1:g}] {SENTENCES[test.verdict]}", markup=False)
+    out.print(f"sets by half points of NEW, from none to all: {cells}")
+    out.print(f"[{test.elo0:g}, {test.elo1:g}] {SENTENCES[test.verdict]}")
     if test.verdict is not SprtVerdict.CONTINUE:
         out.print("An Elo measured where a test stops is biased away from zero.")
     if any(test.forfeits):
-        out.print(f"forfeits: NEW {test.forfeits[0]}, BASE {test.forfeits[1]}", markup=False)
+        out.print(f"forfeits: NEW {test.forfeits[0]}, BASE {test.forfeits[1]}")

@@ -24,10 +24,10 @@ RedisUrl = Annotated[
     typer.Option("--redis-url", help="A Redis of your own instead; ARENA_REDIS_URL."),
 ]
 
-out = Console(highlight=False, soft_wrap=True)
+out = Console(markup=False, highlight=False, soft_wrap=True)
 """Results, on stdout."""
 
-progress_console = Console(stderr=True, highlight=False)
+progress_console = Console(stderr=True, markup=False, highlight=False)
 """Progress and complaints, on stderr."""
 
 

@@ -56,11 +56,6 @@ LOOK = 0.25
 """Seconds between two looks at the ladders."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="demo")(demo)
-
-
 def demo(
     *,
     matches: Annotated[
@@ -274,7 +269,7 @@ class _Show:
             self._live.update(self._picture(), refresh=True)
         elif not self._quiet and self.played >= self._told + 10:
             self._told = self.played
-            progress_console.print(self._progress(), markup=False)
+            progress_console.print(self._progress())
 
     async def check(self, arena: Arena) -> None:
         """Replay the logs: the ratings and the bank must be what they say."""
@@ -296,7 +291,7 @@ class _Show:
             show(self._picture())
         for ruleset, report in self._reports.items():
             verdict = "live = replayed" if report.equal else "live and replayed differ"
-            out.print(f"{ruleset}: sum + bank {report.balance}, {verdict}", markup=False)
+            out.print(f"{ruleset}: sum + bank {report.balance}, {verdict}")
 
     def _progress(self) -> str:
         of = f" of {self.matches}" if self.matches is not None else ""

@@ -8,19 +8,13 @@ import typer
 from rich.table import Table
 
 from arena.cli.console import Json, out, print_json
-from referee.games import parse_ruleset
-from referee.games.registry import games
+from referee.games import parse_ruleset, registry
 
 if TYPE_CHECKING:
     from referee.games.base import GameInfo, Option
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="games")(show)
-
-
-def show(
+def games(
     ruleset: Annotated[
         str, typer.Argument(help="A ruleset to explain; every game without it.")
     ] = "",
@@ -31,11 +25,11 @@ def show(
     if ruleset:
         _explain(ruleset, json=json)
     elif json:
-        print_json({"games": [_document(info) for info in games()]})
+        print_json({"games": [_document(info) for info in registry.games()]})
     else:
-        for info in games():
+        for info in registry.games():
             _show_game(info)
-        out.print("A ruleset is a game with options: quasenbo:double=yes,players=3", markup=False)
+        out.print("A ruleset is a game with options: quasenbo:double=yes,players=3")
 
 
 def _explain(ruleset: str, *, json: bool) -> None:
@@ -49,13 +43,13 @@ def _explain(ruleset: str, *, json: bool) -> None:
     if json:
         print_json(facts)
         return
-    out.print(f"{game.ruleset}: {game.seats} seats, {game.entrants} entrants", markup=False)
-    out.print(f"deck: {' '.join(game.deck)}", markup=False)
+    out.print(f"{game.ruleset}: {game.seats} seats, {game.entrants} entrants")
+    out.print(f"deck: {' '.join(game.deck)}")
 
 
 def _show_game(info: GameInfo) -> None:
-    out.print(f"{info.name}: {info.title}, {info.seats} seats", markup=False)
-    out.print(f"  {info.summary}", markup=False)
+    out.print(f"{info.name}: {info.title}, {info.seats} seats")
+    out.print(f"  {info.summary}")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
     for heading in ("option", "values", "default", "meaning"):
         table.add_column(heading)

@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from arena.queue.rebuild import ReplayReport
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="ladder-rebuild")(ladder_rebuild)
-
-
 def ladder_rebuild(
     ruleset: Annotated[str, typer.Argument(help="A ladder; all without it.")] = "",
     *,
@@ -52,8 +47,7 @@ def ladder_rebuild(
             verdict = "live = replayed" if report.equal else "live and replayed differ"
             out.print(
                 f"{each}: {report.sequence} entries, {report.annulled} annulled, sum + bank "
-                f"{report.balance}: {verdict}",
-                markup=False,
+                f"{report.balance}: {verdict}"
             )
         for difference in report.differences:
             complain(

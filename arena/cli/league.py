@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -17,21 +18,15 @@ from arena.cli.competition import (
     tell,
     until_over,
 )
-from arena.cli.console import Json, out, print_json
-from arena.cli.format_options import Bots, Everybody, Rated, Ruleset, Seed, TimeControl, Weight
-from arena.cli.remote import Server, calling, moment
+from arena.cli.format_options import CreateOptions, Ruleset
+from arena.cli.options import group
+from arena.cli.remote import Remote, moment
 from arena.cli.tables import Column, table
-from arena.cli.tables import show as show_table
-from arena.documents import document
 from arena.errors import NotFoundError
 from arena.v1 import competitions_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import RenderableType
-
-    from arena.client import Client
 
 Name = Annotated[str, typer.Argument(help="The league.")]
 Bot = Annotated[str, typer.Argument(help="A bot; it plays with its active version.")]
@@ -48,29 +43,10 @@ _COLUMNS: Final = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    noun = typer.Typer(name="league", help="Join, watch and run leagues.", no_args_is_help=True)
-    noun.command(name="list")(show_all)
-    noun.command(name="show")(show)
-    noun.command(name="season")(season)
-    noun.command(name="join")(join)
-    noun.command(name="leave")(leave)
-    noun.command(name="create")(create)
-    noun.command(name="pause")(pause)
-    noun.command(name="resume")(resume)
-    noun.command(name="cancel")(cancel)
-    app.add_typer(noun)
-
-
-def show_all(*, server: Server = None, json: Json = False) -> None:
+def list_(*, arena: Remote) -> None:
     """List the leagues."""
-    with calling(server) as client:
-        request = competitions_pb2.ListLeaguesRequest()
-        answer = client.ask(client.competitions.ListLeagues, request)
-    if json:
-        print_json(document(answer))
-        return
+    request = competitions_pb2.ListLeaguesRequest()
+    answer = arena.ask(arena.competitions.ListLeagues, request)
     rows = [
         (
             name_of(each.id),
@@ -81,16 +57,14 @@ def show_all(*, server: Server = None, json: Json = False) -> None:
         )
         for each in answer.leagues
     ]
-    show_table(table(_COLUMNS, rows))
+    arena.tell(answer, table(_COLUMNS, rows))
 
 
-def show(name: Name, *, server: Server = None, json: Json = False) -> None:
+def show(name: Name, *, arena: Remote) -> None:
     """Show who plays, and where everybody came."""
-    with calling(server) as client:
-        found = _get(client, name)
-    _tell(found, json=json)
-    if not json and (places := _places(found)):
-        show_table(history_table(places))
+    found = _get(arena, name)
+    history = [history_table(places)] if (places := _places(found)) else []
+    arena.tell(found, *_lines(found), *history)
 
 
 def season(  # noqa: PLR0913 -- a command's options
@@ -103,44 +77,34 @@ def season(  # noqa: PLR0913 -- a command's options
     cross: Annotated[bool, typer.Option("--cross", help="Add who did how against whom.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print the standings as CSV.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for its end before.")] = False,
-    server: Server = None,
-    json: Json = False,
+    arena: Remote,
 ) -> None:
     """Show a season's standings, or begin the next."""
-    with calling(server) as client:
-        if begin:
-            _begin(client, name, json=json)
-            return
-        latest = number or _get(client, name).league.season
-        if not latest:
-            raise NotFoundError(f"no season of {name} has begun; `--start` begins one")
-        which = f"{_id(name)}.s{latest}"
-        if wait:
-            until_over(client, which, quiet=json or csv)
-        view = look(client, which)
-    tell(view, json=json, cross=cross, csv=csv)
+    if begin:
+        request = competitions_pb2.CallSeasonRequest(league=_id(name))
+        answer = arena.ask(arena.competitions.CallSeason, request)
+        arena.tell(answer, f"{name}: the next season is due now")
+        return
+    latest = number or _get(arena, name).league.season
+    if not latest:
+        raise NotFoundError(f"no season of {name} has begun; `--start` begins one")
+    which = f"{_id(name)}.s{latest}"
+    if wait:
+        until_over(arena, which, quiet=arena.json or csv)
+    tell(look(arena, which), json=arena.json, cross=cross, csv=csv)
 
 
-def _begin(client: Client, name: str, *, json: bool) -> None:
-    request = competitions_pb2.CallSeasonRequest(league=_id(name))
-    answer = client.ask(client.competitions.CallSeason, request)
-    if json:
-        print_json(document(answer))
-    else:
-        out.print(f"{name}: the next season is due now", markup=False)
-
-
-def join(name: Name, bot: Bot, *, server: Server = None, json: Json = False) -> None:
+def join(name: Name, bot: Bot, *, arena: Remote) -> None:
     """Let a bot play from the next season on."""
-    enter(_id(name), bot, server=server, json=json)
+    enter(arena, _id(name), bot)
 
 
-def leave(name: Name, bot: Bot, *, server: Server = None, json: Json = False) -> None:
+def leave(name: Name, bot: Bot, *, arena: Remote) -> None:
     """Let a bot play no more seasons.
 
     It plays the present one to its end.
     """
-    take_out(_id(name), bot, server=server, json=json)
+    take_out(arena, _id(name), bot)
 
 
 def create(  # noqa: PLR0913 -- a command's options
@@ -159,15 +123,9 @@ def create(  # noqa: PLR0913 -- a command's options
         int, typer.Option(min=0, help="Entrants of one in the first season; 0: up to 16.")
     ] = 0,
     moves: Annotated[int, typer.Option(min=0, help="How many go up, and how many down.")] = 2,
-    bots: Bots = None,
-    everybody: Everybody = False,
+    options: CreateOptions,
     boards: Annotated[int, typer.Option(min=0, help="Of a match; 0 for the ladder's.")] = 0,
-    time: TimeControl = None,
-    rated: Rated = False,
-    weight: Weight = 1,
-    seed: Seed = "",
-    server: Server = None,
-    json: Json = False,
+    arena: Remote,
 ) -> None:
     """Create a league.
 
@@ -176,62 +134,60 @@ def create(  # noqa: PLR0913 -- a command's options
     request = competitions_pb2.CreateLeagueRequest(
         name=name,
         rules=competitions_pb2.CompetitionRules(
-            ruleset=ruleset, boards=boards, time_control=time or "", rated=rated, weight=weight
+            ruleset=ruleset,
+            boards=boards,
+            time_control=options.time or "",
+            rated=options.rated,
+            weight=options.weight,
         ),
         schedule=every,
         season_limit=seasons,
         division_size=division,
         moves=moves,
-        bots=bots or [],
-        everybody=everybody,
-        seed=seed,
+        bots=options.bots or [],
+        everybody=options.everybody,
+        seed=options.seed,
     )
-    with calling(server) as client:
-        client.ask(client.competitions.CreateLeague, request)
-        found = _get(client, name)
-    _tell(found, json=json)
+    arena.ask(arena.competitions.CreateLeague, request)
+    found = _get(arena, name)
+    arena.tell(found, *_lines(found))
 
 
-def pause(name: Name, *, server: Server = None, json: Json = False) -> None:
+def pause(name: Name, *, arena: Remote) -> None:
     """Begin no more matches and no season."""
-    change(_id(name), "Pause", server=server, json=json)
+    change(arena, _id(name), "Pause")
 
 
-def resume(name: Name, *, server: Server = None, json: Json = False) -> None:
+def resume(name: Name, *, arena: Remote) -> None:
     """Let a paused league go on."""
-    change(_id(name), "Resume", server=server, json=json)
+    change(arena, _id(name), "Resume")
 
 
-def cancel(name: Name, *, server: Server = None, json: Json = False) -> None:
+def cancel(name: Name, *, arena: Remote) -> None:
     """End a league and its present season."""
-    change(_id(name), "Cancel", server=server, json=json)
+    change(arena, _id(name), "Cancel")
 
 
 def _id(name: str) -> str:
     return f"l-{name}"
 
 
-def _get(client: Client, name: str) -> competitions_pb2.GetLeagueResponse:
+def _get(arena: Remote, name: str) -> competitions_pb2.GetLeagueResponse:
     request = competitions_pb2.GetLeagueRequest(league=_id(name))
-    return client.ask(client.competitions.GetLeague, request)
+    return arena.ask(arena.competitions.GetLeague, request)
 
 
-def _tell(found: competitions_pb2.GetLeagueResponse, *, json: bool) -> None:
-    if json:
-        print_json(document(found))
-        return
+def _lines(found: competitions_pb2.GetLeagueResponse) -> Iterator[str]:
     league = found.league
     season = f"season {league.season}" if league.season else "no season yet"
     of = f" of {league.season_limit}" if league.season_limit and league.season else ""
     parts = [f"{season}{of}", next_season(found), f"{len(found.bots)} bots"]
-    out.print(
-        f"{name_of(league.id)}: {league.rules.ruleset}, {state_word(league.state)}; "
-        + "; ".join(filter(None, parts)),
-        markup=False,
-    )
-    season_note = found.seasons[-1].note if found.seasons else ""
-    for note in filter(None, [season_note and f"{season}: {season_note}", league.note]):
-        out.print(note, markup=False)
+    head = f"{name_of(league.id)}: {league.rules.ruleset}, {state_word(league.state)}"
+    yield "; ".join(filter(None, [head, *parts]))
+    if found.seasons and found.seasons[-1].note:
+        yield f"{season}: {found.seasons[-1].note}"
+    if league.note:
+        yield league.note
 
 
 def next_season(found: competitions_pb2.GetLeagueResponse) -> str:
@@ -278,3 +234,8 @@ def history_table(places: Sequence[Place]) -> RenderableType:
         *(Column(f"season {number}", right=True, leaves=last - number) for number in seasons),
     ]
     return table(columns, rows)
+
+
+league = group(
+    "Join, watch and run leagues.", list_, show, season, join, leave, create, pause, resume, cancel
+)

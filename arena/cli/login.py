@@ -17,11 +17,6 @@ from arena.errors import InputError
 from arena.v1 import accounts_pb2
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="login")(login)
-
-
 def login(
     address: Annotated[
         str,
@@ -48,12 +43,12 @@ def login(
     if not kept.uses_tls and address.startswith("http://"):
         complain("without TLS everybody on the way can read the token")
     file = kept.save()
-    if json:
-        print_json({"address": address, "file": str(file), **document(identity)})
-        return
     token = identity.token
     scopes = ", ".join(word(accounts_pb2.Scope, scope) for scope in token.scopes)
-    out.print(f"You are {token.owner} at {address} ({scopes}); kept in {file}", markup=False)
+    if json:
+        print_json({"address": address, "file": str(file), **document(identity)})
+    else:
+        out.print(f"You are {token.owner} at {address} ({scopes}); kept in {file}")
 
 
 def _token(file: Path | None) -> str:

@@ -54,11 +54,6 @@ _COMMANDS = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="new")(new)
-
-
 def new(
     name: Annotated[Path, typer.Argument(help="The bot's name, and its new folder.")],
     *,
@@ -83,10 +78,10 @@ def new(
     if json:
         print_json({"folder": str(name), "name": name.name, "files": sorted(files)})
         return
-    out.print(f"{name} holds a bot that plays {ruleset}. What to do next:", markup=False)
-    out.print(f"  edit {name / _COMMANDS[language][1]}", markup=False)
-    out.print(f"  arena check {name}", markup=False)
-    out.print(f"  arena submit {name}", markup=False)
+    out.print(f"{name} holds a bot that plays {ruleset}. What to do next:")
+    out.print(f"  edit {name / _COMMANDS[language][1]}")
+    out.print(f"  arena check {name}")
+    out.print(f"  arena submit {name}")
 
 
 def _files(language: Language, name: str, ruleset: str) -> dict[str, str]:

@@ -55,11 +55,6 @@ class Rotations(StrEnum):
     SINGLE = "single"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="play")(play)
-
-
 def play(  # noqa: PLR0913 -- a command's options
     ruleset: Annotated[str, typer.Argument(help="For example quasenbo; see `arena games`.")],
     bots: Annotated[list[Path], typer.Argument(help="One bot folder per entrant.")],
@@ -270,20 +265,19 @@ def _show(result: MatchResult, found: MatchReport, path: Path) -> None:
     ]
     show(table(_COLUMNS, rows))
     for note in dict.fromkeys(bot.note for bot in found.bots if bot.note):
-        out.print(f"no error bar: {note}", markup=False)
+        out.print(f"no error bar: {note}")
     for line in forfeit_lines(result.replay):
-        out.print(f"forfeit: {line}", markup=False)
+        out.print(f"forfeit: {line}")
     rate = found.decisions / result.seconds
     out.print(
         f"{len(result.replay.games)} games, {found.decisions} decisions in {result.seconds:.1f} s "
-        f"({rate:.0f}/s), sandbox: {result.replay.tier}",
-        markup=False,
+        f"({rate:.0f}/s), sandbox: {result.replay.tier}"
     )
     if found.first_seat_score is not None:
-        out.print(f"the first seat scored {found.first_seat_score:.1%}", markup=False)
+        out.print(f"the first seat scored {found.first_seat_score:.1%}")
     if found.variance_reduction is not None:
         out.print(f"variance reduction of duplicate play: {found.variance_reduction:.2f}")
-    out.print(f"replay: {path}", markup=False)
+    out.print(f"replay: {path}")
 
 
 def elo_text(elo: float, error: float | None) -> str:

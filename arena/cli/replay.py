@@ -9,6 +9,7 @@ import typer
 
 from arena.cli.ask import ask
 from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json
+from arena.cli.options import group
 from arena.errors import InputError
 from arena.files import write_file
 from arena.matches import replay_file as replay_files
@@ -18,16 +19,7 @@ from referee.games.replay import Replay, ReplayGame, dump, states, verify
 
 File = Annotated[Path, typer.Argument(help="A replay file.")]
 
-noun = typer.Typer(help="Show, verify and convert replays, or ask a bot.", no_args_is_help=True)
 
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    noun.command(name="ask")(ask)
-    app.add_typer(noun, name="replay")
-
-
-@noun.command(name="show")
 def show(
     file: File,
     game: Annotated[
@@ -46,8 +38,7 @@ def show(
         raise InputError(f"the replay holds games 0 to {len(replay.games) - 1}, not {game}")
 
 
-@noun.command(name="verify")
-def verify_files(
+def verify_(
     files: Annotated[list[Path], typer.Argument(help="Replay files.")], *, json: Json = False
 ) -> None:
     """Re-execute every game from the seed; exit 1 when anything differs."""
@@ -57,14 +48,13 @@ def verify_files(
     else:
         for result in results:
             if result["ok"]:
-                out.print(f"{result['file']}: {result['games']} games verified", markup=False)
+                out.print(f"{result['file']}: {result['games']} games verified")
             else:
                 complain(f"{result['file']}: {result['error']}")
     if not all(result["ok"] for result in results):
         raise typer.Exit(EXIT_FAILED)
 
 
-@noun.command(name="export")
 def export(
     file: File,
     output: Annotated[
@@ -105,8 +95,8 @@ def _show_match(replay: Replay, *, json: bool) -> None:
             }
         )
         return
-    out.print(f"{replay.ruleset}, {' - '.join(names)}, {replay.time_control}", markup=False)
-    out.print(f"seed {replay.seed.hex()}", markup=False)
+    out.print(f"{replay.ruleset}, {' - '.join(names)}, {replay.time_control}")
+    out.print(f"seed {replay.seed.hex()}")
     for number, game in enumerate(replay.games):
         seats = " ".join(
             f"{names[entrant]}:{game.outcome.points[seat]}({game.outcome.places[seat]})"
@@ -115,14 +105,12 @@ def _show_match(replay: Replay, *, json: bool) -> None:
         ending = "" if game.termination == "finished" else f"  {game.termination}"
         out.print(
             f"{number:4} board {game.board} table {game.table}  {len(game.actions):4} actions  "
-            f"{seats}{ending}",
-            markup=False,
+            f"{seats}{ending}"
         )
         for forfeit in game.forfeits:
             out.print(
                 f"     {names[game.seats[forfeit.seat]]} forfeits, {forfeit.reason}"
-                f"{f': {forfeit.detail}' if forfeit.detail else ''}",
-                markup=False,
+                f"{f': {forfeit.detail}' if forfeit.detail else ''}"
             )
 
 
@@ -165,18 +153,18 @@ def _show_game(replay: Replay, game: ReplayGame, *, json: bool) -> None:
         print_json({**_game_document(game), "plies": plies})
         return
     for event in reached[0].events:
-        out.print(f"           {event}", markup=False)
+        out.print(f"           {event}")
     for row in plies:
         charged = "   forced" if row["charged_ms"] is None else f"{row['charged_ms']:6.1f} ms"
         out.print(
             f"{row['ply']:4} {charged}  {row['bot']} (seat {row['seat']}): {row['action']}   "
-            f"of {' '.join(row['legal_actions'])}   holding {' '.join(row['hand'])}",
-            markup=False,
+            f"of {' '.join(row['legal_actions'])}   holding {' '.join(row['hand'])}"
         )
         for event in row["events"]:
-            out.print(f"           {event}", markup=False)
+            out.print(f"           {event}")
     out.print(
-        f"points {list(game.outcome.points)} places {list(game.outcome.places)}, "
-        f"{game.termination}",
-        markup=False,
+        f"points {list(game.outcome.points)} places {list(game.outcome.places)}, {game.termination}"
     )
+
+
+replay = group("Show, verify and convert replays, or ask a bot.", show, verify_, export, ask)

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli.console import Json, out, print_json
+from arena.cli.options import group
 from arena.cli.play import elo_text
 from arena.cli.tables import Column, show, table
 from arena.errors import InputError
@@ -27,8 +28,6 @@ from arena.ratings.sprt import (
     llr,
     verdict,
 )
-
-noun = typer.Typer(help="Statistics from counts or a file.", no_args_is_help=True)
 
 Count = Annotated[int, typer.Argument(min=0)]
 Sprt = Annotated[
@@ -51,12 +50,6 @@ _VERDICTS = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.add_typer(noun, name="stats")
-
-
-@noun.command(name="pairs")
 def pairs(  # noqa: PLR0913, PLR0917 -- six counts and a command's options
     ll: Count, ld: Count, wl: Count, dd: Count, wd: Count, ww: Count, *,
     sprt: Sprt = None, alpha: Chance = 0.05, beta: Chance = 0.05, json: Json = False,
@@ -66,7 +59,6 @@ def pairs(  # noqa: PLR0913, PLR0917 -- six counts and a command's options
     _compare(counts, sprt=sprt, alpha=alpha, beta=beta, json=json)
 
 
-@noun.command(name="games")
 def games(  # noqa: PLR0913 -- three counts and a command's options
     wins: Count, losses: Count, draws: Count, *,
     sprt: Sprt = None, alpha: Chance = 0.05, beta: Chance = 0.05, json: Json = False,
@@ -76,7 +68,6 @@ def games(  # noqa: PLR0913 -- three counts and a command's options
     _compare(counts, sprt=sprt, alpha=alpha, beta=beta, json=json)
 
 
-@noun.command(name="ratings")
 def ratings(
     file: Annotated[Path, typer.Argument(help="CSV with the columns a,b,score[,set].")],
     *,
@@ -150,22 +141,21 @@ def _compare(
         return
     _show_estimate(found)
     if sprt is not None:
-        out.print(f"LLR     {ratio:.2f} ({lower:.2f}, {upper:.2f}) [{sprt[0]:g}, {sprt[1]:g}]",
-                  markup=False)  # fmt: skip
-        out.print(f"        {_VERDICTS[decided]}", markup=False)
+        out.print(f"LLR     {ratio:.2f} ({lower:.2f}, {upper:.2f}) [{sprt[0]:g}, {sprt[1]:g}]")
+        out.print(f"        {_VERDICTS[decided]}")
         if decided is not SprtVerdict.CONTINUE:
             out.print("        an Elo measured at such a stop is biased away from zero")
 
 
 def _show_estimate(found: Estimate) -> None:
-    out.print(f"score   {found.mean:.2%} of {found.observations}", markup=False)
-    out.print(f"Elo     {elo_text(found.elo, found.elo_error)}", markup=False)
+    out.print(f"score   {found.mean:.2%} of {found.observations}")
+    out.print(f"Elo     {elo_text(found.elo, found.elo_error)}")
     if found.nelo is not None:
-        out.print(f"nElo    {elo_text(found.nelo, found.nelo_error)}", markup=False)
+        out.print(f"nElo    {elo_text(found.nelo, found.nelo_error)}")
     if found.los is not None:
-        out.print(f"LOS     {found.los:.2%}", markup=False)
+        out.print(f"LOS     {found.los:.2%}")
     if found.note:
-        out.print(f"        {found.note}", markup=False)
+        out.print(f"        {found.note}")
 
 
 def _read_results(file: Path) -> _Results:
@@ -233,3 +223,6 @@ def _show_ratings(names: list[str], found: Fit, order: list[int]) -> None:
         rows.append(row)
     show(table(_COLUMNS, rows))
     out.print("Elo above the average entrant, with 95 % errors; never add two of them.")
+
+
+stats = group("Compute statistics from counts or from a file.", pairs, games, ratings)

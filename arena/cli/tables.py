@@ -94,10 +94,11 @@ def table(
     return Group(Text(title, overflow="ellipsis", no_wrap=True), made) if title else made
 
 
-def show(made: RenderableType) -> None:
-    """Print a table on stdout."""
-    console = out if _has_width() else Console(highlight=False, width=_UNBOUNDED)
-    console.print(made)
+def show(*told: RenderableType) -> None:
+    """Print lines and tables on stdout."""
+    wide = out if _has_width() else Console(highlight=False, width=_UNBOUNDED)
+    for each in told:
+        (out if isinstance(each, str) else wide).print(each)
 
 
 def _parts(texts: Iterable[str], wraps: bool) -> list[str]:  # noqa: FBT001 -- private, one caller

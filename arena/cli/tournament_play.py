@@ -138,7 +138,7 @@ async def _play(
             played = await store.played(HERE)
             if not quiet and played >= told + 10:
                 told = played
-                progress_console.print(f"{played} matches played", markup=False)
+                progress_console.print(f"{played} matches played")
         return await view_of(arena, HERE)
 
 
