@@ -68,17 +68,10 @@ class CheckReport:
 
     def document(self) -> dict[str, Any]:
         """Return the report as JSON values."""
-        return {
-            "bot": self.bot,
-            "sandbox": self.tier,
-            "passed": self.passed,
-            "steps": [_step_document(step) for step in self.steps],
-        }
-
-
-def _step_document(step: Step) -> dict[str, Any]:
-    values = asdict(step)
-    return values | {"seconds": round(values.pop("elapsed").total_seconds(), 3)}
+        steps = [asdict(step) for step in self.steps]
+        for step in steps:
+            step["seconds"] = round(step.pop("elapsed").total_seconds(), 3)
+        return {"bot": self.bot, "sandbox": self.tier, "passed": self.passed, "steps": steps}
 
 
 def shorten(text: str, limit: int = OUTPUT_LIMIT) -> str:

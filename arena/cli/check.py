@@ -47,10 +47,9 @@ def check(
     report = run_async(main())
     if json:
         print_json(report.document())
-    elif report.passed:
-        out.print(f"{report.bot} is fit to play; sandbox: {report.tier}")
     else:
-        out.print(f"{report.bot or bot} is not fit to play; sandbox: {report.tier}")
+        fit = "fit" if report.passed else "not fit"
+        out.print(f"{report.bot or bot} is {fit} to play; sandbox: {report.tier}")
     if not report.passed:
         raise typer.Exit(EXIT_FAILED)
 

@@ -9,9 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
+from arena.check.run import play_valid
 from arena.cli.console import EXIT_FAILED, Json, out, print_json, progress_console
 from arena.cli.loop import run_async
-from arena.cli.play import core_count, elo_text, play_until_valid
+from arena.cli.play import core_count, elo_text, tell_void
+from arena.cli.stats import test_document
 from arena.errors import InputError
 from arena.matches.report import finite, sets_of
 from arena.ratings.sprt import SetCounts, SprtVerdict, bounds, estimate, llr, verdict
@@ -119,7 +121,6 @@ class SequentialTest:
     def document(self) -> dict[str, Any]:
         """Return the test as JSON."""
         found = estimate(self.counts)
-        lower, upper = bounds(alpha=self.alpha, beta=self.beta)
         return {
             "boards": self.boards,
             "games": self.boards * self.counts.games_each,
@@ -129,12 +130,7 @@ class SequentialTest:
             "elo_error": found.elo_error,
             "nelo": found.nelo,
             "los": found.los,
-            "llr": self.llr,
-            "elo0": self.elo0,
-            "elo1": self.elo1,
-            "lower": lower,
-            "upper": upper,
-            "verdict": str(self.verdict),
+            **test_document(self.counts, (self.elo0, self.elo1), alpha=self.alpha, beta=self.beta),
             "forfeits": {"new": self.forfeits[0], "base": self.forfeits[1]},
         }
 
@@ -173,7 +169,7 @@ async def _play(plan: MatchPlan, test: SequentialTest, *, max_boards: int, quiet
             seed=board_seed(plan.seed, number),
             boards=min(plan.boards, max_boards - test.boards),
         )
-        result = await play_until_valid(referee, part)
+        result = await play_valid(referee, part, on_void=tell_void)
         test.add(result.replay)
         number += 1
         if not quiet:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from arena.cli.console import Json, out, print_json
+from arena.cli.tables import Column, show, table
 from referee.games import parse_ruleset, registry
 
 if TYPE_CHECKING:
     from referee.games.base import GameInfo, Option
+
+_COLUMNS = (
+    Column("  option"),
+    Column("values", wraps=True),
+    Column("default"),
+    Column("meaning", wraps=True),
+)
 
 
 def games(
@@ -34,29 +42,21 @@ def games(
 
 def _explain(ruleset: str, *, json: bool) -> None:
     game = parse_ruleset(ruleset)
-    facts = {
-        "ruleset": game.ruleset,
-        "seats": game.seats,
-        "entrants": game.entrants,
-        "deck": list(game.deck),
-    }
     if json:
-        print_json(facts)
+        names = ("ruleset", "seats", "entrants", "deck")
+        print_json({name: getattr(game, name) for name in names})
         return
-    out.print(f"{game.ruleset}: {game.seats} seats, {game.entrants} entrants")
-    out.print(f"deck: {' '.join(game.deck)}")
+    show(f"{game.ruleset}: {game.seats} seats, {game.entrants} entrants")
+    show(f"deck: {' '.join(game.deck)}")
 
 
 def _show_game(info: GameInfo) -> None:
-    out.print(f"{info.name}: {info.title}, {info.seats} seats")
-    out.print(f"  {info.summary}")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
-    for heading in ("option", "values", "default", "meaning"):
-        table.add_column(heading)
-    for option in info.options:
-        table.add_row(option.name, _values(option), option.default or "depends", option.meaning)
-    out.print(table)
-    out.print()
+    rows = [
+        (f"  {each.name}", _values(each), each.default or "depends", each.meaning)
+        for each in info.options
+    ]
+    show(f"{info.name}: {info.title}, {info.seats} seats", f"  {info.summary}")
+    show(table(_COLUMNS, rows), "")
 
 
 def _values(option: Option) -> str:
@@ -66,18 +66,6 @@ def _values(option: Option) -> str:
 
 
 def _document(info: GameInfo) -> dict[str, Any]:
-    return {
-        "name": info.name,
-        "title": info.title,
-        "summary": info.summary,
-        "seats": info.seats,
-        "options": [
-            {
-                "name": option.name,
-                "values": list(option.values),
-                "default": option.default or None,
-                "meaning": option.meaning,
-            }
-            for option in info.options
-        ],
-    }
+    options = [{**asdict(each), "default": each.default or None} for each in info.options]
+    names = ("name", "title", "summary", "seats")
+    return {**{name: getattr(info, name) for name in names}, "options": options}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from arena.backend.backend import Backend
 from arena.cli.console import (
     EXIT_FAILED,
     DataDir,
@@ -18,13 +19,10 @@ from arena.cli.console import (
 from arena.cli.loop import run_async
 from arena.config import load
 from arena.context import connected
-from arena.errors import NotFoundError
 from arena.queue import rebuild
-from referee.games import parse_ruleset
 
 if TYPE_CHECKING:
     from arena.config import Settings
-    from arena.context import Arena
     from arena.queue.rebuild import ReplayReport
 
 
@@ -60,24 +58,10 @@ def ladder_rebuild(
 
 async def _replay(settings: Settings, ruleset: str) -> dict[str, ReplayReport]:
     async with connected(settings) as arena:
-        wanted = [await _known(arena, ruleset)] if ruleset else await arena.queues.rulesets()
         return {
-            each: await rebuild.replay(arena.queues.ladder(each), arena.archive) for each in wanted
+            each: await rebuild.replay(arena.queues.ladder(each), arena.archive)
+            for each in await Backend.of(arena).rulesets(ruleset)
         }
-
-
-async def _known(arena: Arena, text: str) -> str:
-    """Return a ladder's canonical ruleset.
-
-    Raises:
-        InputError: no such game, or no bot was ever added to its ladder.
-    """
-    ruleset = parse_ruleset(text).ruleset
-    known = await arena.queues.rulesets()
-    if ruleset not in known:
-        there = ", ".join(known) or "none yet; `arena bot add` opens them"
-        raise NotFoundError(f"there is no ladder of {ruleset}; the ladders are: {there}")
-    return ruleset
 
 
 def _document(report: ReplayReport) -> dict[str, Any]:

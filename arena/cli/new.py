@@ -78,10 +78,10 @@ def new(
     if json:
         print_json({"folder": str(name), "name": name.name, "files": sorted(files)})
         return
-    out.print(f"{name} holds a bot that plays {ruleset}. What to do next:")
-    out.print(f"  edit {name / _COMMANDS[language][1]}")
-    out.print(f"  arena check {name}")
-    out.print(f"  arena submit {name}")
+    out.print(
+        f"{name} holds a bot that plays {ruleset}. What to do next:\n"
+        f"  edit {name / _COMMANDS[language][1]}\n  arena check {name}\n  arena submit {name}"
+    )
 
 
 def _files(language: Language, name: str, ruleset: str) -> dict[str, str]:

@@ -7,12 +7,13 @@ import re
 import secrets
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from arena.cli.console import Json, complain, out, print_json, progress_console
+from arena.check.run import play_valid
+from arena.cli.console import Json, complain, print_json, progress_console
 from arena.cli.loop import run_async
 from arena.cli.tables import Column, show, table
 from arena.files import write_file
@@ -25,14 +26,11 @@ from referee.clock import TimeControl
 from referee.errors import SandboxUnavailableError, VoidMatchError
 from referee.games import parse_ruleset
 from referee.games.random_streams import seed_from_text
-from referee.games.replay import ReplayGame, seed_commitment
+from referee.games.replay import Replay, seed_commitment
 from referee.match.runner import MatchPlan, MatchResult, Referee
 from referee.match.settings import TableSettings
-from referee.sandbox.sandbox import PlainSandbox, Sandbox
+from referee.sandbox.sandbox import PlainSandbox
 from referee.sandbox.selftest import detect_sandbox
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _COLUMNS = (
     Column("bot", shortens=True),
@@ -44,8 +42,6 @@ _COLUMNS = (
     Column("mean ms", right=True, leaves=3),
     Column("worst ms", right=True, leaves=4),
 )
-VOID_LIMIT = 3
-"""Voids after which a match is given up."""
 
 
 class Rotations(StrEnum):
@@ -96,9 +92,9 @@ def play(  # noqa: PLR0913 -- a command's options
     )
     _warn(plan)
     result = run_async(_play(plan, tables or core_count(), quiet=json, walled=sandbox))
-    path = _registry(result, replays)
+    path = _write_replay(result.replay, replays)
     if logs is not None:
-        write_logs(result, logs)
+        _write_logs(result, logs)
     found = report(result.replay)
     if json:
         print_json(_document(result, found, path))
@@ -122,28 +118,13 @@ def core_count() -> int:
     return len(os.sched_getaffinity(0))
 
 
-async def local_sandbox(*, walled: bool) -> Sandbox:
-    """Return what your own bots run in.
-
-    Args:
-        walled: whether they run as the service would run them.
-
-    Raises:
-        SandboxUnavailableError: that is not possible here.
-    """
-    if not walled:
-        return PlainSandbox()
-    found = await detect_sandbox()
-    if found.tier == PlainSandbox.tier:
+async def _play(plan: MatchPlan, tables: int, *, quiet: bool, walled: bool) -> MatchResult:
+    sandbox = await detect_sandbox() if walled else PlainSandbox()
+    if walled and sandbox.tier == PlainSandbox.tier:
         raise SandboxUnavailableError(
-            f"this machine has no sandbox: {found.why}; without --sandbox, bots run as plain "
+            f"this machine has no sandbox: {sandbox.why}; without --sandbox, bots run as plain "
             "processes of your own"
         )
-    return found
-
-
-async def _play(plan: MatchPlan, tables: int, *, quiet: bool, walled: bool) -> MatchResult:
-    sandbox = await local_sandbox(walled=walled)
     referee = Referee(sandbox=sandbox, cores=core_count(), tables=tables)
     columns = (
         TextColumn("{task.description}"),
@@ -156,38 +137,20 @@ async def _play(plan: MatchPlan, tables: int, *, quiet: bool, walled: bool) -> M
     with Progress(*columns, console=progress_console, transient=True, disable=hidden) as bar:
         shown = bar.add_task(plan.game.ruleset, total=plan.boards * plan.rotations)
 
-        def ended(_game: ReplayGame) -> None:
-            bar.advance(shown)
+        def void(error: VoidMatchError) -> None:
+            tell_void(error)
+            bar.reset(shown)
 
-        return await play_until_valid(
-            referee, plan, progress=ended, restart=lambda: bar.reset(shown)
-        )
-
-
-async def play_until_valid(
-    referee: Referee,
-    plan: MatchPlan,
-    *,
-    progress: Callable[[ReplayGame], None] | None = None,
-    restart: Callable[[], None] = lambda: None,
-) -> MatchResult:
-    """Play a match; a void one is played again with the same seed, up to `VOID_LIMIT` times.
-
-    Raises:
-        VoidMatchError: the last attempt was void, too.
-    """
-    for _ in range(VOID_LIMIT - 1):
-        try:
-            return await referee.play(plan, progress=progress)
-        except VoidMatchError as error:
-            complain(f"void, played again with the same seed: {error}")
-            restart()
-    return await referee.play(plan, progress=progress)
+        return await play_valid(referee, plan, progress=lambda _: bar.advance(shown), on_void=void)
 
 
-def _registry(result: MatchResult, folder: Path) -> Path:
+def tell_void(error: VoidMatchError) -> None:
+    """Say that a match is played again."""
+    complain(f"void, played again with the same seed: {error}")
+
+
+def _write_replay(replay: Replay, folder: Path) -> Path:
     """Write the replay under a name that the play alone determines."""
-    replay = result.replay
     names = "-".join((replay.ruleset, *replay.entrants))
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", names)[:120]
     path = folder / f"{plain}-{replay.digest()[:12]}{replay_files.SUFFIX}"
@@ -195,7 +158,7 @@ def _registry(result: MatchResult, folder: Path) -> Path:
     return path
 
 
-def write_logs(result: MatchResult, folder: Path) -> None:
+def _write_logs(result: MatchResult, folder: Path) -> None:
     """Write ``match.log``, every turn with its times and what was printed meanwhile.
 
     Beside it, what each bot process printed, one file per process and stream.
@@ -263,21 +226,19 @@ def _show(result: MatchResult, found: MatchReport, path: Path) -> None:
         )
         for bot in sorted(found.bots, key=lambda bot: -bot.score)
     ]
-    show(table(_COLUMNS, rows))
-    for note in dict.fromkeys(bot.note for bot in found.bots if bot.note):
-        out.print(f"no error bar: {note}")
-    for line in forfeit_lines(result.replay):
-        out.print(f"forfeit: {line}")
+    notes = dict.fromkeys(bot.note for bot in found.bots if bot.note)
+    lines = [f"no error bar: {note}" for note in notes]
+    lines += [f"forfeit: {line}" for line in forfeit_lines(result.replay)]
     rate = found.decisions / result.seconds
-    out.print(
+    lines.append(
         f"{len(result.replay.games)} games, {found.decisions} decisions in {result.seconds:.1f} s "
         f"({rate:.0f}/s), sandbox: {result.replay.tier}"
     )
     if found.first_seat_score is not None:
-        out.print(f"the first seat scored {found.first_seat_score:.1%}")
+        lines.append(f"the first seat scored {found.first_seat_score:.1%}")
     if found.variance_reduction is not None:
-        out.print(f"variance reduction of duplicate play: {found.variance_reduction:.2f}")
-    out.print(f"replay: {path}")
+        lines.append(f"variance reduction of duplicate play: {found.variance_reduction:.2f}")
+    show(table(_COLUMNS, rows), *lines, f"replay: {path}")
 
 
 def elo_text(elo: float, error: float | None) -> str:

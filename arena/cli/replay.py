@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli.ask import ask
-from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json
+from arena.cli.console import EXIT_FAILED, Json, complain, print_json
 from arena.cli.options import group
+from arena.cli.tables import show
 from arena.errors import InputError
 from arena.files import write_file
 from arena.matches import replay_file as replay_files
@@ -20,7 +21,7 @@ from referee.games.replay import Replay, ReplayGame, dump, states, verify
 File = Annotated[Path, typer.Argument(help="A replay file.")]
 
 
-def show(
+def show_(
     file: File,
     game: Annotated[
         int | None, typer.Option(min=0, help="Show this game (from 0) action by action.")
@@ -48,7 +49,7 @@ def verify_(
     else:
         for result in results:
             if result["ok"]:
-                out.print(f"{result['file']}: {result['games']} games verified")
+                show(f"{result['file']}: {result['games']} games verified")
             else:
                 complain(f"{result['file']}: {result['error']}")
     if not all(result["ok"] for result in results):
@@ -95,23 +96,19 @@ def _show_match(replay: Replay, *, json: bool) -> None:
             }
         )
         return
-    out.print(f"{replay.ruleset}, {' - '.join(names)}, {replay.time_control}")
-    out.print(f"seed {replay.seed.hex()}")
+    show(f"{replay.ruleset}, {' - '.join(names)}, {replay.time_control}")
+    show(f"seed {replay.seed.hex()}")
     for number, game in enumerate(replay.games):
         seats = " ".join(
             f"{names[entrant]}:{game.outcome.points[seat]}({game.outcome.places[seat]})"
             for seat, entrant in enumerate(game.seats)
         )
         ending = "" if game.termination == "finished" else f"  {game.termination}"
-        out.print(
-            f"{number:4} board {game.board} table {game.table}  {len(game.actions):4} actions  "
-            f"{seats}{ending}"
-        )
+        counts = f"board {game.board} table {game.table}  {len(game.actions):4} actions"
+        show(f"{number:4} {counts}  {seats}{ending}")
         for forfeit in game.forfeits:
-            out.print(
-                f"     {names[game.seats[forfeit.seat]]} forfeits, {forfeit.reason}"
-                f"{f': {forfeit.detail}' if forfeit.detail else ''}"
-            )
+            why = f"{forfeit.reason}{f': {forfeit.detail}' if forfeit.detail else ''}"
+            show(f"     {names[game.seats[forfeit.seat]]} forfeits, {why}")
 
 
 def _game_document(game: ReplayGame) -> dict[str, Any]:
@@ -152,19 +149,16 @@ def _show_game(replay: Replay, game: ReplayGame, *, json: bool) -> None:
     if json:
         print_json({**_game_document(game), "plies": plies})
         return
-    for event in reached[0].events:
-        out.print(f"           {event}")
+    show(*(f"{'':11}{event}" for event in reached[0].events))
     for row in plies:
         charged = "   forced" if row["charged_ms"] is None else f"{row['charged_ms']:6.1f} ms"
-        out.print(
-            f"{row['ply']:4} {charged}  {row['bot']} (seat {row['seat']}): {row['action']}   "
-            f"of {' '.join(row['legal_actions'])}   holding {' '.join(row['hand'])}"
+        cards = f"of {' '.join(row['legal_actions'])}   holding {' '.join(row['hand'])}"
+        show(
+            f"{row['ply']:4} {charged}  {row['bot']} (seat {row['seat']}): {row['action']}   {cards}"
         )
-        for event in row["events"]:
-            out.print(f"           {event}")
-    out.print(
-        f"points {list(game.outcome.points)} places {list(game.outcome.places)}, {game.termination}"
-    )
+        show(*(f"{'':11}{event}" for event in row["events"]))
+    outcome = game.outcome
+    show(f"points {list(outcome.points)} places {list(outcome.places)}, {game.termination}")
 
 
-replay = group("Show, verify and convert replays, or ask a bot.", show, verify_, export, ask)
+replay = group("Show, verify and convert replays, or ask a bot.", show_, verify_, export, ask)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any
 
 import typer
 
-from arena.cli.console import Json, out, print_json
+from arena.cli.console import Json, print_json
 from arena.cli.options import group
 from arena.cli.play import elo_text
 from arena.cli.tables import Column, show, table
@@ -22,6 +22,7 @@ from arena.ratings.sprt import (
     Estimate,
     GameCounts,
     PairCounts,
+    SetCounts,
     SprtVerdict,
     bounds,
     estimate,
@@ -87,26 +88,35 @@ def ratings(
     Each row is the score of a against b, 0 to 1. Rows of one set (one board in all its rotations)
     count as one observation; without the column every row is a set of its own.
     """
-    results = _read_results(file)
+    names, sets = _read_results(file)
     found = fit(
-        results.sets,
-        entrants=len(results.names),
+        sets,
+        entrants=len(names),
         ridge=virtual_draws * VIRTUAL_DRAW,
         small_sample=small_sample,
     )
-    order = sorted(range(len(results.names)), key=lambda i: -float(found.elo[i]))
+    order = sorted(range(len(names)), key=lambda i: -float(found.elo[i]))
     if json:
-        print_json({"entrants": [_entrant(results.names[i], found, i) for i in order]})
+        print_json({"entrants": [_entrant(names[i], found, i) for i in order]})
     else:
-        _show_ratings(results.names, found, order)
+        _show_ratings(names, found, order)
 
 
-@dataclass(frozen=True, slots=True)
-class _Results:
-    """The content of a CSV file: names in the order of appearance, scored sets."""
-
-    names: list[str]
-    sets: list[ScoredSet]
+def test_document(
+    counts: GameCounts | PairCounts | SetCounts,
+    leads: tuple[float, float],
+    *,
+    alpha: float,
+    beta: float,
+) -> dict[str, Any]:
+    """Return a sequential test of two leads, ELO0 and ELO1, as JSON."""
+    ratio = llr(counts, elo0=leads[0], elo1=leads[1])
+    lower, upper = bounds(alpha=alpha, beta=beta)
+    decided = verdict(ratio, alpha=alpha, beta=beta)
+    return {
+        "llr": ratio, "elo0": leads[0], "elo1": leads[1],
+        "lower": lower, "upper": upper, "verdict": str(decided),
+    }  # fmt: skip
 
 
 def _compare(
@@ -118,48 +128,44 @@ def _compare(
     json: bool,
 ) -> None:
     found = estimate(counts)
-    document: dict[str, Any] = {
-        "observations": found.observations,
-        "score": found.mean,
-        "elo": finite(found.elo),
-        "elo_error": found.elo_error,
-        "nelo": found.nelo,
-        "nelo_error": found.nelo_error,
-        "los": found.los,
-        "note": found.note,
-    }
-    if sprt is not None:
-        ratio = llr(counts, elo0=sprt[0], elo1=sprt[1])
-        lower, upper = bounds(alpha=alpha, beta=beta)
-        decided = verdict(ratio, alpha=alpha, beta=beta)
-        document |= {
-            "llr": ratio, "elo0": sprt[0], "elo1": sprt[1],
-            "lower": lower, "upper": upper, "verdict": str(decided),
-        }  # fmt: skip
+    test = {} if sprt is None else test_document(counts, sprt, alpha=alpha, beta=beta)
     if json:
-        print_json(document)
+        print_json(
+            {
+                "observations": found.observations,
+                "score": found.mean,
+                "elo": finite(found.elo),
+                "elo_error": found.elo_error,
+                "nelo": found.nelo,
+                "nelo_error": found.nelo_error,
+                "los": found.los,
+                "note": found.note,
+                **test,
+            }
+        )
         return
-    _show_estimate(found)
-    if sprt is not None:
-        out.print(f"LLR     {ratio:.2f} ({lower:.2f}, {upper:.2f}) [{sprt[0]:g}, {sprt[1]:g}]")
-        out.print(f"        {_VERDICTS[decided]}")
+    show(*_lines(found))
+    if test:
+        decided = SprtVerdict(test["verdict"])
+        limits = "({lower:.2f}, {upper:.2f}) [{elo0:g}, {elo1:g}]".format(**test)
+        show(f"LLR     {test['llr']:.2f} {limits}", f"        {_VERDICTS[decided]}")
         if decided is not SprtVerdict.CONTINUE:
-            out.print("        an Elo measured at such a stop is biased away from zero")
+            show("        an Elo measured at such a stop is biased away from zero")
 
 
-def _show_estimate(found: Estimate) -> None:
-    out.print(f"score   {found.mean:.2%} of {found.observations}")
-    out.print(f"Elo     {elo_text(found.elo, found.elo_error)}")
+def _lines(found: Estimate) -> Iterator[str]:
+    yield f"score   {found.mean:.2%} of {found.observations}"
+    yield f"Elo     {elo_text(found.elo, found.elo_error)}"
     if found.nelo is not None:
-        out.print(f"nElo    {elo_text(found.nelo, found.nelo_error)}")
+        yield f"nElo    {elo_text(found.nelo, found.nelo_error)}"
     if found.los is not None:
-        out.print(f"LOS     {found.los:.2%}")
+        yield f"LOS     {found.los:.2%}"
     if found.note:
-        out.print(f"        {found.note}")
+        yield f"        {found.note}"
 
 
-def _read_results(file: Path) -> _Results:
-    """Read a CSV file of scores.
+def _read_results(file: Path) -> tuple[list[str], list[ScoredSet]]:
+    """Read a CSV file of scores: the names in the order of appearance, and the sets.
 
     Raises:
         InputError: says in which line it cannot be read, and what is expected.
@@ -185,7 +191,7 @@ def _read_results(file: Path) -> _Results:
         ScoredSet(name, tuple((i, j, fmean(values)) for (i, j), values in pairs.items()))
         for name, pairs in scores.items()
     ]
-    return _Results(names=list(numbers), sets=sets)
+    return list(numbers), sets
 
 
 def _read_row(file: Path, line: int, row: dict[str, str]) -> tuple[str, str, float]:
@@ -221,8 +227,8 @@ def _show_ratings(names: list[str], found: Fit, order: list[int]) -> None:
             found.notes[i],
         )
         rows.append(row)
-    show(table(_COLUMNS, rows))
-    out.print("Elo above the average entrant, with 95 % errors; never add two of them.")
+    note = "Elo above the average entrant, with 95 % errors; never add two of them."
+    show(table(_COLUMNS, rows), note)
 
 
 stats = group("Compute statistics from counts or from a file.", pairs, games, ratings)

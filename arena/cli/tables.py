@@ -29,13 +29,12 @@ _UNBOUNDED: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column, and what becomes of it where there is little room.
+    """A column of a table.
 
     Attributes:
-        heading: its first line.
-        leaves: 0 for a column that stays; the one with the highest number is left out first.
+        leaves: 0 for a column that stays; the highest number is left out first.
         right: whether it holds numbers.
-        wraps: whether its cells may go on in the next line, between two words.
+        wraps: whether its cells may be broken between two words.
         shortens: whether its cells may end in an ellipsis, when leaving columns out is not enough.
     """
 
@@ -62,19 +61,15 @@ def table(
     title: str = "",
     width: int | None = None,
 ) -> RenderableType:
-    """Return a table that is at most so wide, where that can be.
+    """Return a table that fits a width in cells where that can be, that of `room` without one.
 
-    Args:
-        columns: in their order.
-        rows: a text for each column; it may have several lines.
-        title: a line above it.
-        width: in cells; `room` without it.
+    A row has a text for each column, which may have several lines.
     """
     cells = [list(row) for row in rows]
     limit = room() if width is None else width
     texts = [[column.heading, *(row[i] for row in cells)] for i, column in enumerate(columns)]
     least = [
-        max(map(cell_len, _parts(found, column.wraps)))
+        max(map(cell_len, _parts(found, wraps=column.wraps)))
         for found, column in zip(texts, columns, strict=True)
     ]
     shown = _staying(columns, least, limit)
@@ -101,11 +96,9 @@ def show(*told: RenderableType) -> None:
         (out if isinstance(each, str) else wide).print(each)
 
 
-def _parts(texts: Iterable[str], wraps: bool) -> list[str]:  # noqa: FBT001 -- private, one caller
+def _parts(texts: Iterable[str], *, wraps: bool) -> list[str]:
     """Return what has to stay in one line: words or lines."""
-    return [part for text in texts for part in (text.split() if wraps else text.split("\n"))] or [
-        ""
-    ]
+    return [part for text in texts for part in text.split(None if wraps else "\n")] or [""]
 
 
 def _total(widths: Iterable[int]) -> int:
