@@ -25,38 +25,25 @@ SERVER_MODULES = {
 }  # fmt: skip
 """Top-level modules of the `server` extra."""
 
-_PLAY: Final = "Play and build"
-_FOLLOW: Final = "Submit and follow"
-_RUN: Final = "Run an arena"
-_COMPETE: Final = "Competitions"
+PANELS: Final = {
+    "Play and build": ("new", "check", "play", "compare", "replay", "games", "stats", "demo"),
+    "Submit and follow": (
+        "login", "submit", "challenge", "bots", "bot", "ladder", "matches", "match", "watch",
+        "webhook",
+    ),
+    "Run an arena": (
+        "up", "scheduler", "worker", "pipeline", "serve", "queue", "workers", "token", "owners",
+        "ladder-rebuild",
+    ),
+    "Competitions": ("tournament", "league"),
+}  # fmt: skip
+"""The commands and groups of commands, by panel of the help."""
 
-MODULES: Final = {
-    "new": (_PLAY, ("new",)),
-    "check": (_PLAY, ("check",)),
-    "play": (_PLAY, ("play",)),
-    "compare": (_PLAY, ("compare",)),
-    "replay": (_PLAY, ("replay",)),
-    "games": (_PLAY, ("games",)),
-    "stats": (_PLAY, ("stats",)),
-    "demo": (_PLAY, ("demo",)),
-    "login": (_FOLLOW, ("login",)),
-    "submit": (_FOLLOW, ("submit",)),
-    "challenge": (_FOLLOW, ("challenge",)),
-    "bot": (_FOLLOW, ("bots", "bot")),
-    "ladder": (_FOLLOW, ("ladder",)),
-    "match": (_FOLLOW, ("matches", "match")),
-    "watch": (_FOLLOW, ("watch",)),
-    "webhook": (_FOLLOW, ("webhook",)),
-    "service": (_RUN, ("up", "scheduler", "worker")),
-    "pipeline": (_RUN, ("pipeline",)),
-    "serve": (_RUN, ("serve",)),
-    "queue": (_RUN, ("queue", "workers")),
-    "token": (_RUN, ("token", "owners")),
-    "ladder_rebuild": (_RUN, ("ladder-rebuild",)),
-    "tournament": (_COMPETE, ("tournament",)),
-    "league": (_COMPETE, ("league",)),
-}
-"""Each module of this package with its panel of the help, and its commands or groups of them."""
+_MODULES: Final = {
+    "bots": "bot", "matches": "match", "up": "service", "scheduler": "service",
+    "worker": "service", "workers": "queue", "owners": "token", "ladder-rebuild": "ladder_rebuild",
+}  # fmt: skip
+"""Modules of this package that are not named after their command."""
 
 
 class _Commands(TyperGroup):
@@ -98,25 +85,22 @@ def build(word: str) -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback(invoke_without_command=True)(_top)
-    wanted = [module for module, (_, words) in MODULES.items() if word in words]
-    for module in wanted or MODULES:
-        panel, words = MODULES[module]
+    panels = {each: panel for panel, words in PANELS.items() for each in words}
+    for each in [word] if word in panels else panels:
+        panel = panels[each]
         try:
-            loaded = import_module(f"arena.cli.{module}")
+            module = import_module(f"arena.cli.{_MODULES.get(each, each)}")
         except ModuleNotFoundError as error:
-            if wanted or not _is_extra(error):
+            if each == word or not _is_extra(error):
                 raise
-            loaded = None
-        for each in words:
-            if loaded is None:
-                lacking = "Needs pip install 'bot-arena[server]'."
-                app.command(each, help=lacking, rich_help_panel=panel)(_needs_server)
-                continue
-            found = getattr(loaded, each.replace("-", "_"))
-            if isinstance(found, typer.Typer):
-                app.add_typer(found, name=each, rich_help_panel=panel)
-            else:
-                app.command(each, rich_help_panel=panel)(expand(found))
+            lacking = "Needs pip install 'bot-arena[server]'."
+            app.command(each, help=lacking, rich_help_panel=panel)(_needs_server)
+            continue
+        found = getattr(module, each.replace("-", "_"))
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=each, rich_help_panel=panel)
+        else:
+            app.command(each, rich_help_panel=panel)(expand(found))
     return app
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -52,6 +52,15 @@ class CompetitionView:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowOptions:
+    """What is shown of a competition, and when."""
+
+    cross: Annotated[bool, typer.Option("--cross", help="Add who did how against whom.")] = False
+    csv: Annotated[bool, typer.Option("--csv", help="Print the standings as CSV.")] = False
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for its end before.")] = False
+
+
 def state_word(state: int) -> str:
     """Return the name of a competition's state."""
     return word(competitions_pb2.CompetitionState, state)
@@ -67,16 +76,12 @@ def look(arena: Remote, competition: str) -> CompetitionView:
     stub = arena.competitions
     matches = competitions_pb2.ListCompetitionMatchesRequest(competition=competition)
     meetings = competitions_pb2.ListMeetingsRequest(competition=competition)
+    request = competitions_pb2.GetCompetitionRequest(competition=competition)
     return CompetitionView(
-        _get(arena, competition),
+        arena.ask(stub.GetCompetition, request),
         arena.ask_all(stub.ListCompetitionMatches, matches).matches,
         arena.ask_all(stub.ListMeetings, meetings).meetings,
     )
-
-
-def _get(arena: Remote, competition: str) -> competitions_pb2.GetCompetitionResponse:
-    request = competitions_pb2.GetCompetitionRequest(competition=competition)
-    return arena.ask(arena.competitions.GetCompetition, request)
 
 
 def until_over(arena: Remote, competition: str, *, quiet: bool) -> None:
@@ -85,9 +90,10 @@ def until_over(arena: Remote, competition: str, *, quiet: bool) -> None:
     Raises:
         InputError: it has not started.
     """
+    request = competitions_pb2.GetCompetitionRequest(competition=competition)
     told = -1
     while True:
-        answer = until_answered(lambda: _get(arena, competition))
+        answer = until_answered(lambda: arena.ask(arena.competitions.GetCompetition, request))
         state = answer.competition.state
         if state in OVER:
             return
@@ -108,11 +114,22 @@ def tell_left_out(left_out: Mapping[str, str]) -> None:
         progress_console.print(f"left out {entry}: {why}")
 
 
-def tell(view: CompetitionView, *, json: bool, cross: bool = False, csv: bool = False) -> None:
-    """Print a competition; exit with 1 when it was cancelled."""
-    if csv:
+def show_competition(
+    arena: Remote, competition: str, options: ShowOptions | None = None, *, wait: bool = False
+) -> None:
+    """Print a competition, after its end if wanted; exit with 1 when it was cancelled."""
+    chosen = options or ShowOptions()
+    if wait or chosen.wait:
+        until_over(arena, competition, quiet=arena.json or chosen.csv)
+    view = look(arena, competition)
+    if chosen.csv:
         out.out(standings_csv(view.answer.standings), end="")
-        return
+    else:
+        tell(view, json=arena.json, cross=chosen.cross)
+
+
+def tell(view: CompetitionView, *, json: bool, cross: bool) -> None:
+    """Print a competition; exit with 1 when it was cancelled."""
     if json:
         print_json(view.document())
     else:

@@ -9,14 +9,13 @@ import typer
 
 from arena.cli.competition import (
     OVER,
+    ShowOptions,
     change,
     enter,
-    look,
     name_of,
+    show_competition,
     state_word,
     take_out,
-    tell,
-    until_over,
 )
 from arena.cli.format_options import CreateOptions, Ruleset
 from arena.cli.options import group
@@ -67,16 +66,14 @@ def show(name: Name, *, arena: Remote) -> None:
     arena.tell(found, *_lines(found), *history)
 
 
-def season(  # noqa: PLR0913 -- a command's options
+def season(
     name: Name,
     number: Annotated[int, typer.Argument(min=0, help="Which; 0 for the latest.")] = 0,
     *,
     begin: Annotated[
         bool, typer.Option("--start", help="Begin the next one, once the present one is over.")
     ] = False,
-    cross: Annotated[bool, typer.Option("--cross", help="Add who did how against whom.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print the standings as CSV.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for its end before.")] = False,
+    options: ShowOptions,
     arena: Remote,
 ) -> None:
     """Show a season's standings, or begin the next."""
@@ -88,10 +85,7 @@ def season(  # noqa: PLR0913 -- a command's options
     latest = number or _get(arena, name).league.season
     if not latest:
         raise NotFoundError(f"no season of {name} has begun; `--start` begins one")
-    which = f"{_id(name)}.s{latest}"
-    if wait:
-        until_over(arena, which, quiet=arena.json or csv)
-    tell(look(arena, which), json=arena.json, cross=cross, csv=csv)
+    show_competition(arena, f"{_id(name)}.s{latest}", options)
 
 
 def join(name: Name, bot: Bot, *, arena: Remote) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterator
 from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -222,20 +223,16 @@ def _replay_bytes(arena: Remote, match_id: str, *, ruleset: str) -> bytes:
 def _printed(arena: Remote, match_id: str) -> list[ProcessLog]:
     """Return what the caller's bots left; nothing, and a sentence, for whoever may not see it."""
     request = matches_pb2.GetMatchLogRequest(match=match_id)
+    texts: dict[tuple[int, int, int], str] = defaultdict(str)
     try:
-        return _processes(arena.client.watch(arena.stub.GetMatchLog, request))
+        for part in arena.client.watch(arena.stub.GetMatchLog, request):
+            name = part.process
+            texts[name.table, name.entrant, name.hand] += part.text
     except (DeniedError, UnauthenticatedError, NotFoundError) as error:
         complain(f"what bots printed is left out: {error}")
         return []
-
-
-def _processes(parts: Iterable[matches_pb2.GetMatchLogResponse]) -> list[ProcessLog]:
-    texts: dict[tuple[int, int, int], list[str]] = {}
-    for part in parts:
-        name = part.process
-        texts.setdefault((name.table, name.entrant, name.hand), []).append(part.text)
     return [
-        ProcessLog.parse("".join(text), table=table, entrant=entrant, member=hand)
+        ProcessLog.parse(text, table=table, entrant=entrant, member=hand)
         for (table, entrant, hand), text in texts.items()
     ]
 

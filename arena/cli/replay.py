@@ -153,9 +153,8 @@ def _show_game(replay: Replay, game: ReplayGame, *, json: bool) -> None:
     for row in plies:
         charged = "   forced" if row["charged_ms"] is None else f"{row['charged_ms']:6.1f} ms"
         cards = f"of {' '.join(row['legal_actions'])}   holding {' '.join(row['hand'])}"
-        show(
-            f"{row['ply']:4} {charged}  {row['bot']} (seat {row['seat']}): {row['action']}   {cards}"
-        )
+        played = f"{row['bot']} (seat {row['seat']}): {row['action']}"
+        show(f"{row['ply']:4} {charged}  {played}   {cards}")
         show(*(f"{'':11}{event}" for event in row["events"]))
     outcome = game.outcome
     show(f"points {list(outcome.points)} places {list(outcome.places)}, {game.termination}")

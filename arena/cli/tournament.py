@@ -9,15 +9,15 @@ from typing import Annotated, Literal
 import typer
 
 from arena.cli.competition import (
+    ShowOptions,
     change,
     enter,
-    look,
     name_of,
+    show_competition,
     state_word,
     take_out,
     tell,
     tell_left_out,
-    until_over,
 )
 from arena.cli.console import Json
 from arena.cli.format_options import CreateOptions, FormatChoice, Ruleset, TimeControl
@@ -57,19 +57,9 @@ def _cells(found: competitions_pb2.Competition) -> list[str]:
     ]
 
 
-def show(
-    name: Name,
-    *,
-    cross: Annotated[bool, typer.Option("--cross", help="Add who did how against whom.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print the standings as CSV.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for its end before.")] = False,
-    arena: Remote,
-) -> None:
+def show(name: Name, *, options: ShowOptions, arena: Remote) -> None:
     """Show standings, how sure they are, and brackets."""
-    if wait:
-        until_over(arena, _id(name), quiet=arena.json or csv)
-    view = look(arena, _id(name))
-    tell(view, json=arena.json, cross=cross, csv=csv)
+    show_competition(arena, _id(name), options)
 
 
 def join(name: Name, bot: Bot, *, arena: Remote) -> None:
@@ -160,10 +150,7 @@ def create(  # noqa: PLR0913 -- a command's options
     )
     answer = arena.ask(arena.competitions.CreateTournament, request)
     tell_left_out(answer.left_out)
-    if wait:
-        until_over(arena, answer.competition.id, quiet=arena.json)
-    view = look(arena, answer.competition.id)
-    tell(view, json=arena.json)
+    show_competition(arena, answer.competition.id, wait=wait)
 
 
 def open_(name: Name, *, arena: Remote) -> None:
@@ -186,10 +173,7 @@ def start(
     request = competitions_pb2.StartTournamentRequest(competition=_id(name))
     answer = arena.ask(arena.competitions.StartTournament, request)
     tell_left_out(answer.left_out)
-    if wait:
-        until_over(arena, _id(name), quiet=arena.json)
-    view = look(arena, _id(name))
-    tell(view, json=arena.json)
+    show_competition(arena, _id(name), wait=wait)
 
 
 def pause(name: Name, *, arena: Remote) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 import typer
 
-from arena.cli import MODULES, build
+from arena.cli import PANELS, build
 from referee.version import VERSION
 
-WORDS = [word for _, words in MODULES.values() for word in words]
-PANELS = ["Play and build", "Submit and follow", "Run an arena", "Competitions"]
+WORDS = [word for words in PANELS.values() for word in words]
 
 
 @pytest.mark.parametrize("word", ["", *WORDS])
