@@ -24,25 +24,11 @@ import grpc
 from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
-from arena.errors import (
-    ArenaError,
-    DeniedError,
-    InputError,
-    LimitError,
-    NotFoundError,
-    PreconditionError,
-    UnauthenticatedError,
-)
+from arena import errors
+from arena.errors import ArenaError, InputError
 from arena.files import ADDRESS_FILE, ADMIN_FILE, write_private
+from arena.v1 import bots_pb2
 from arena.v1.arena_pb2_grpc import ArenaServiceStub
-from arena.v1.bots_pb2 import (
-    AddBotHeader,
-    AddBotRequest,
-    AddBotResponse,
-    SubmitVersionRequest,
-    SubmitVersionResponse,
-    UploadHeader,
-)
 from arena.v1.competitions_pb2_grpc import CompetitionServiceStub
 
 if TYPE_CHECKING:
@@ -59,10 +45,10 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]*")
 _DETAILS: Final = "grpc-status-details-bin"
 _LOCAL: Final = {"localhost", "127.0.0.1", "[::1]"}
 _ERRORS: Final[Mapping[grpc.StatusCode, type[ArenaError]]] = {
-    grpc.StatusCode.NOT_FOUND: NotFoundError,
-    grpc.StatusCode.FAILED_PRECONDITION: PreconditionError,
-    grpc.StatusCode.UNAUTHENTICATED: UnauthenticatedError,
-    grpc.StatusCode.PERMISSION_DENIED: DeniedError,
+    grpc.StatusCode.NOT_FOUND: errors.NotFoundError,
+    grpc.StatusCode.FAILED_PRECONDITION: errors.PreconditionError,
+    grpc.StatusCode.UNAUTHENTICATED: errors.UnauthenticatedError,
+    grpc.StatusCode.PERMISSION_DENIED: errors.DeniedError,
     grpc.StatusCode.INVALID_ARGUMENT: InputError,
 }
 _Request = TypeVar("_Request")
@@ -247,22 +233,23 @@ class Client:
         finally:
             stream.cancel()
 
-    def submit(self, archive: bytes) -> SubmitVersionResponse:
+    def submit(self, archive: bytes) -> bots_pb2.SubmitVersionResponse:
         """Upload a bot, a tar.gz or zip as of `arena.uploads.pack_folder`; may be repeated."""
         pieces = (
-            SubmitVersionRequest(header=_header(archive)),
-            *(SubmitVersionRequest(chunk=each) for each in _chunks(archive)),
+            bots_pb2.SubmitVersionRequest(header=_header(archive)),
+            *(bots_pb2.SubmitVersionRequest(chunk=each) for each in _chunks(archive)),
         )
         return self.ask(self.stub.SubmitVersion, iter(pieces), timeout=_UPLOAD)  # type: ignore[arg-type]
 
-    def add_bot(self, archive: bytes, *, owner: str = "") -> AddBotResponse:
+    def add_bot(self, archive: bytes, *, owner: str = "") -> bots_pb2.AddBotResponse:
         """Add a packed bot untried, as its active version; for admins; may be repeated.
 
         Without ``owner`` it belongs to the house.
         """
+        header = bots_pb2.AddBotHeader(upload=_header(archive), owner=owner)
         pieces = (
-            AddBotRequest(header=AddBotHeader(upload=_header(archive), owner=owner)),
-            *(AddBotRequest(chunk=each) for each in _chunks(archive)),
+            bots_pb2.AddBotRequest(header=header),
+            *(bots_pb2.AddBotRequest(chunk=each) for each in _chunks(archive)),
         )
         return self.ask(self.stub.AddBot, iter(pieces), timeout=_UPLOAD)  # type: ignore[arg-type]
 
@@ -301,7 +288,7 @@ def error_of(error: Any, *, address: str) -> ArenaError:
     facts = dict(info.metadata) if info is not None else {}
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED and info is not None:
         after = retry.retry_delay.ToTimedelta() if retry is not None else None
-        return LimitError(sentence, retry_after=after, reason=reason, facts=facts)
+        return errors.LimitError(sentence, retry_after=after, reason=reason, facts=facts)
     if code in _ERRORS and info is not None:
         return _ERRORS[code](sentence, reason=reason, facts=facts)
     if code is grpc.StatusCode.UNAVAILABLE and info is None:
@@ -328,8 +315,9 @@ def _details(metadata: Any) -> tuple[ErrorInfo | None, RetryInfo | None]:
     return info, retry
 
 
-def _header(archive: bytes) -> UploadHeader:
-    return UploadHeader(sha256=hashlib.sha256(archive).hexdigest(), size_bytes=len(archive))
+def _header(archive: bytes) -> bots_pb2.UploadHeader:
+    digest = hashlib.sha256(archive).hexdigest()
+    return bots_pb2.UploadHeader(sha256=digest, size_bytes=len(archive))
 
 
 def _chunks(archive: bytes) -> Iterator[bytes]:

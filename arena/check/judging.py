@@ -90,9 +90,9 @@ def judge_order(results: Sequence[MatchResult]) -> Finding:
     for result in results:
         for _, forfeit in forfeits(result):
             if forfeit.reason is ForfeitReason.INVALID_MESSAGE:
-                advice = ADVICE[ForfeitReason.INVALID_MESSAGE]
+                advice = ADVICE[forfeit.reason]
                 return Finding(StepState.FAIL, forfeit.detail, advice, printed(records(result)))
-    turns = sum(1 for result in results for game in result.replay.games for _ in asked(game))
+    turns = sum(len(list(asked(game))) for result in results for game in result.replay.games)
     return ok(f"{turns} turns answered, each once and in order")
 
 

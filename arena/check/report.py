@@ -24,14 +24,13 @@ class StepState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step of a check.
+    """One step of a check, numbered from 1.
 
     Attributes:
-        number: from 1.
-        name: what was looked at, the same words for every bot: ``start``, ``plays quasenbo``.
+        name: what is judged, the same words for every bot: ``start``, ``plays quasenbo``.
         detail: one sentence about what was found.
-        advice: one sentence, what to do; empty when it is ok.
-        output: what the bot printed, shortened in the middle; empty when it is ok.
+        advice: what to do, one sentence; "" when it is ok.
+        output: what the bot printed, shortened in the middle; "" when it is ok.
     """
 
     number: int
@@ -47,9 +46,7 @@ class Step:
 class CheckReport:
     """The steps of a check that were reached, in order.
 
-    Attributes:
-        bot: its name; empty when bot.toml could not be read.
-        tier: of the sandbox.
+    ``bot`` is "" when bot.toml could not be read; ``tier`` is the sandbox's.
     """
 
     bot: str

@@ -57,10 +57,8 @@ _AT_ONCE: Final = 16
 class CheckOptions:
     """The clock and the time limits of a check.
 
-    Attributes:
-        control: the clock of its games.
-        start_limit: seconds from the start of a process to Ready.
-        goodbye: seconds from MatchOver to the end of a process.
+    ``start_limit`` is from the start of a process to Ready, ``goodbye`` from MatchOver to its end,
+    both in seconds.
     """
 
     control: TimeControl = field(default_factory=lambda: TimeControl.parse("5+0.05"))

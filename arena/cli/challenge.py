@@ -62,11 +62,7 @@ def challenge(  # noqa: PLR0913 -- a command's options
 
 
 def _only_bot(arena: Remote, ruleset: str) -> str:
-    """Return the caller's one bot that plays a ruleset.
-
-    Raises:
-        InputError: there is none, or more than one; the sentence names them.
-    """
+    """Return the caller's one bot that plays a ruleset; InputError if there is not just one."""
     request = bots_pb2.ListBotsRequest(owner=arena.identity("a challenge").owner)
     names = [
         each.name

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from arena.cli import tables
 from arena.cli.bracket import KNOCK_OUTS, bracket
 from arena.cli.console import EXIT_FAILED, out, print_json, progress_console
 from arena.cli.remote import Remote, until_answered, word
 from arena.cli.standings import cross_table, footnotes, standings_csv, standings_table
-from arena.cli.tables import show
 from arena.documents import document
 from arena.errors import InputError
 from arena.v1 import competitions_pb2
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+Ruleset = Annotated[str, typer.Argument(help="For example quasenbo; see `arena games`.")]
+TimeControl = Annotated[str | None, typer.Option("--time", help="BANK+INCREMENT in seconds.")]
 
 OVER: Final = {
     competitions_pb2.COMPETITION_STATE_ENDED,
@@ -59,6 +62,27 @@ class ShowOptions:
     cross: Annotated[bool, typer.Option("--cross", help="Add who did how against whom.")] = False
     csv: Annotated[bool, typer.Option("--csv", help="Print the standings as CSV.")] = False
     wait: Annotated[bool, typer.Option("--wait", help="Wait for its end before.")] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateOptions:
+    """Who plays in a new tournament or league, how fast, and what it counts."""
+
+    bots: Annotated[
+        list[str] | None,
+        typer.Option("--bot", help="Enters; give it once for each, seeds in order."),
+    ] = None
+    everybody: Annotated[
+        bool, typer.Option("--everybody", help="Every active bot of the ladder enters.")
+    ] = False
+    time: TimeControl = None
+    rated: Annotated[
+        bool, typer.Option("--rated", help="Its matches change the ladder's ratings.")
+    ] = False
+    weight: Annotated[
+        int, typer.Option(min=1, max=10**6, help="Its share beside the ladder, which has 1.")
+    ] = 1
+    seed: Annotated[str, typer.Option(help="Text that all boards follow from; secret.")] = ""
 
 
 def state_word(state: int) -> str:
@@ -114,7 +138,7 @@ def tell_left_out(left_out: Mapping[str, str]) -> None:
         progress_console.print(f"left out {entry}: {why}")
 
 
-def show_competition(
+def show(
     arena: Remote, competition: str, options: ShowOptions | None = None, *, wait: bool = False
 ) -> None:
     """Print a competition, after its end if wanted; exit with 1 when it was cancelled."""
@@ -133,7 +157,7 @@ def tell(view: CompetitionView, *, json: bool, cross: bool) -> None:
     if json:
         print_json(view.document())
     else:
-        show(*_report(view, cross=cross))
+        tables.show(*_report(view, cross=cross))
     if view.answer.competition.state == competitions_pb2.COMPETITION_STATE_CANCELLED:
         raise typer.Exit(EXIT_FAILED)
 

@@ -19,6 +19,12 @@ DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", help="The arena's data folder; ARENA_DATA_DIR, ./arena-data."),
 ]
+KeepDir = Annotated[
+    Path | None, typer.Option("--data-dir", help="Keep everything there; a temporary folder.")
+]
+BotFolders = Annotated[
+    list[Path] | None, typer.Option("--bot", help="A bot's folder; the sample bots.")
+]
 RedisUrl = Annotated[
     str | None,
     typer.Option("--redis-url", help="A Redis of your own instead; ARENA_REDIS_URL."),

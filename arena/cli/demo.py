@@ -8,9 +8,8 @@ import time
 import tomllib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Group
@@ -19,7 +18,15 @@ from rich.text import Text
 
 from arena.api.messages import ladder_entry
 from arena.backend.ladders import LadderLine
-from arena.cli.console import EXIT_FAILED, Json, out, print_json, progress_console
+from arena.cli.console import (
+    EXIT_FAILED,
+    BotFolders,
+    Json,
+    KeepDir,
+    out,
+    print_json,
+    progress_console,
+)
 from arena.cli.ladder import ladder_table
 from arena.cli.tables import show
 from arena.config import LadderSettings, load
@@ -67,12 +74,8 @@ def demo(
         int | None,
         typer.Option(min=1, max=1000, help="Of a match: more tell bots apart sooner; 1."),
     ] = None,
-    data_dir: Annotated[
-        Path | None, typer.Option("--data-dir", help="Keep everything there; a temporary folder.")
-    ] = None,
-    bots: Annotated[
-        list[Path] | None, typer.Option("--bot", help="A bot's folder; the sample bots.")
-    ] = None,
+    data_dir: KeepDir = None,
+    bots: BotFolders = None,
     json: Json = False,
 ) -> None:
     """Play ladders of both games with the sample bots."""
@@ -173,11 +176,7 @@ async def _run(
 
 
 async def _playable(arena: Arena) -> list[str]:
-    """Return the ladders of the demo that have enough bots.
-
-    Raises:
-        InputError: none has.
-    """
+    """Return the ladders of the demo that have enough bots; InputError if none has."""
     playable = [
         ruleset
         for ruleset in RULESETS
@@ -233,8 +232,7 @@ async def _entries(arena: Arena, ruleset: str) -> list[ladders_pb2.LadderEntry]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Ladder:
+class _Ladder(NamedTuple):
     entries: list[ladders_pb2.LadderEntry]
     matches: int
 

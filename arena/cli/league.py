@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from arena.cli.competition import (
-    OVER,
-    ShowOptions,
-    change,
-    enter,
-    name_of,
-    show_competition,
-    state_word,
-    take_out,
-)
-from arena.cli.format_options import CreateOptions, Ruleset
+from arena.cli import competition
+from arena.cli.competition import CreateOptions, Ruleset, name_of, state_word
 from arena.cli.options import group
 from arena.cli.remote import Remote, moment
 from arena.cli.tables import Column, table
@@ -46,17 +37,12 @@ def list_(*, arena: Remote) -> None:
     """List the leagues."""
     request = competitions_pb2.ListLeaguesRequest()
     answer = arena.ask(arena.competitions.ListLeagues, request)
-    rows = [
-        (
-            name_of(each.id),
-            each.rules.ruleset,
-            state_word(each.state),
-            str(each.season),
-            moment(each.create_time),
-        )
-        for each in answer.leagues
-    ]
-    arena.tell(answer, table(_COLUMNS, rows))
+    arena.tell(answer, table(_COLUMNS, map(_cells, answer.leagues)))
+
+
+def _cells(found: competitions_pb2.League) -> list[str]:
+    name, state, created = name_of(found.id), state_word(found.state), moment(found.create_time)
+    return [name, found.rules.ruleset, state, str(found.season), created]
 
 
 def show(name: Name, *, arena: Remote) -> None:
@@ -73,7 +59,7 @@ def season(
     begin: Annotated[
         bool, typer.Option("--start", help="Begin the next one, once the present one is over.")
     ] = False,
-    options: ShowOptions,
+    options: competition.ShowOptions,
     arena: Remote,
 ) -> None:
     """Show a season's standings, or begin the next."""
@@ -85,12 +71,12 @@ def season(
     latest = number or _get(arena, name).league.season
     if not latest:
         raise NotFoundError(f"no season of {name} has begun; `--start` begins one")
-    show_competition(arena, f"{_id(name)}.s{latest}", options)
+    competition.show(arena, f"{_id(name)}.s{latest}", options)
 
 
 def join(name: Name, bot: Bot, *, arena: Remote) -> None:
     """Let a bot play from the next season on."""
-    enter(arena, _id(name), bot)
+    competition.enter(arena, _id(name), bot)
 
 
 def leave(name: Name, bot: Bot, *, arena: Remote) -> None:
@@ -98,7 +84,7 @@ def leave(name: Name, bot: Bot, *, arena: Remote) -> None:
 
     It plays the present one to its end.
     """
-    take_out(arena, _id(name), bot)
+    competition.take_out(arena, _id(name), bot)
 
 
 def create(  # noqa: PLR0913 -- a command's options
@@ -149,17 +135,17 @@ def create(  # noqa: PLR0913 -- a command's options
 
 def pause(name: Name, *, arena: Remote) -> None:
     """Begin no more matches and no season."""
-    change(arena, _id(name), "Pause")
+    competition.change(arena, _id(name), "Pause")
 
 
 def resume(name: Name, *, arena: Remote) -> None:
     """Let a paused league go on."""
-    change(arena, _id(name), "Resume")
+    competition.change(arena, _id(name), "Resume")
 
 
 def cancel(name: Name, *, arena: Remote) -> None:
     """End a league and its present season."""
-    change(arena, _id(name), "Cancel")
+    competition.change(arena, _id(name), "Cancel")
 
 
 def _id(name: str) -> str:
@@ -188,12 +174,12 @@ def next_season(found: competitions_pb2.GetLeagueResponse) -> str:
     """Return when the next season begins, in words; "" when none will."""
     league = found.league
     is_last = 0 < league.season_limit <= league.season
-    if league.state in OVER or is_last:
+    if league.state in competition.OVER or is_last:
         return ""
     name = name_of(league.id)
     if league.state == competitions_pb2.COMPETITION_STATE_PAUSED:
         return f"the next one begins after `arena league resume {name}`"
-    is_playing = bool(found.seasons) and found.seasons[-1].state not in OVER
+    is_playing = bool(found.seasons) and found.seasons[-1].state not in competition.OVER
     first = "when the present one has ended" if is_playing else "at once"
     if league.schedule == _AT_ONCE or league.called:
         return f"the next one begins {first}, with {league.wanted_count} bots or more"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,10 +22,10 @@ from arena.matches import replay_file as replay_files
 from arena.matches.log import MatchLog
 from arena.matches.process_log import ProcessLog
 from arena.matches.report import MatchReport, finite, forfeit_lines, numbered, report
-from referee.bot_folder import load_bot_folder
+from referee.bot_folder import BotFolder, load_bot_folder
 from referee.clock import TimeControl
 from referee.errors import SandboxUnavailableError, VoidMatchError
-from referee.games import parse_ruleset
+from referee.games import Game, parse_ruleset
 from referee.games.random_streams import seed_from_text
 from referee.games.replay import Replay, seed_commitment
 from referee.match.runner import MatchPlan, MatchResult, Referee
@@ -44,6 +45,31 @@ _COLUMNS = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchOptions:
+    """The clock, the seed and the open games of local matches."""
+
+    parallel: Annotated[
+        int, typer.Option(min=1, max=256, help="Games of a table open at the same time.")
+    ] = 32
+    time: Annotated[str, typer.Option(help="BANK+INCREMENT in seconds.")] = "5+0.05"
+    seed: Annotated[str, typer.Option(help="64 hex digits, or any text; random without it.")] = ""
+
+    def plan(
+        self, game: Game, entrants: tuple[BotFolder, ...], *, boards: int, rotations: int
+    ) -> MatchPlan:
+        """Return the plan of a match of bots."""
+        control = TimeControl.parse(self.time)
+        return MatchPlan(
+            game=game,
+            seed=seed_from_text(self.seed) if self.seed else secrets.token_bytes(32),
+            boards=boards,
+            entrants=entrants,
+            settings=TableSettings(control=control, parallel_games=self.parallel),
+            rotations=rotations,
+        )
+
+
 class Rotations(StrEnum):
     """How often a board is played."""
 
@@ -59,11 +85,7 @@ def play(  # noqa: PLR0913 -- a command's options
     rotations: Annotated[
         Rotations, typer.Option(help="Every board in all seat rotations, or in one.")
     ] = Rotations.FULL,
-    parallel: Annotated[
-        int, typer.Option(min=1, max=256, help="Games of a table open at the same time.")
-    ] = 32,
-    time: Annotated[str, typer.Option(help="BANK+INCREMENT in seconds.")] = "5+0.05",
-    seed: Annotated[str, typer.Option(help="64 hex digits, or any text; random without it.")] = "",
+    options: MatchOptions,
     tables: Annotated[
         int, typer.Option(min=0, help="Tables played at the same time; 0: one per core.")
     ] = 0,
@@ -82,12 +104,10 @@ def play(  # noqa: PLR0913 -- a command's options
     They run as plain processes of your own, or with `--sandbox` as in an arena.
     """
     game = parse_ruleset(ruleset)
-    plan = MatchPlan(
-        game=game,
-        seed=seed_from_text(seed) if seed else secrets.token_bytes(32),
+    plan = options.plan(
+        game,
+        tuple(load_bot_folder(path) for path in bots),
         boards=boards,
-        entrants=tuple(load_bot_folder(path) for path in bots),
-        settings=TableSettings(control=TimeControl.parse(time), parallel_games=parallel),
         rotations=game.rotations if rotations is Rotations.FULL else 1,
     )
     _warn(plan)

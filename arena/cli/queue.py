@@ -101,11 +101,7 @@ def purge(
 
 
 def _confirm(arena: Remote, ruleset: str) -> None:
-    """Ask whether all dead matches shall be forgotten.
-
-    Raises:
-        InputError: nobody can answer.
-    """
+    """Ask whether all dead matches shall be forgotten; InputError where nobody can answer."""
     which = f"all dead matches{f' of {ruleset}' if ruleset else ''}"
     what = f"{which} of {arena.client.login.address}"
     if not sys.stdin.isatty():

@@ -215,12 +215,7 @@ async def part(
 ) -> AsyncIterator[tuple[Arena, Metrics, int]]:
     """Serve metrics and connect, for as long as a part of the service runs.
 
-    Args:
-        settings: of the service.
-        stopping: ends the wait for a server that has gone.
-
-    Yields:
-        the arena, the metrics, and the port that they are served on.
+    Yields the arena, the metrics, and their port; ``stopping`` ends the wait for Redis.
     """
     metrics = Metrics()
     explicit = "metrics_port" in settings.model_fields_set

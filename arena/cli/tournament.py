@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated, Literal
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal
 
 import typer
 
-from arena.cli.competition import (
-    ShowOptions,
-    change,
-    enter,
-    name_of,
-    show_competition,
-    state_word,
-    take_out,
-    tell,
-    tell_left_out,
-)
-from arena.cli.console import Json
-from arena.cli.format_options import CreateOptions, FormatChoice, Ruleset, TimeControl
+from arena.cli import competition
+from arena.cli.competition import CreateOptions, Ruleset, TimeControl
+from arena.cli.console import BotFolders, Json, KeepDir
 from arena.cli.options import group
 from arena.cli.remote import Remote, moment, word
 from arena.cli.tables import Column, table
+from arena.formats.model import Format
 from arena.v1 import competitions_pb2
+from arena.v1.competitions_pb2 import CompetitionFormat, CompetitionRules
 
 Name = Annotated[str, typer.Argument(help="The tournament.")]
 Bot = Annotated[str, typer.Argument(help="A bot, or one version of it, NAME@3.")]
@@ -39,6 +31,39 @@ COLUMNS = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormatChoice:
+    """The format of a competition and the options of the formats."""
+
+    format: Annotated[
+        Format,
+        typer.Option(
+            metavar="FORMAT", help=f"How it finds its matches: {', '.join(sorted(Format))}."
+        ),
+    ] = Format.ROUND_ROBIN
+    boards: Annotated[
+        int | None, typer.Option(min=1, help="Of a match; as the ladder's matches.")
+    ] = None
+    cycles: Annotated[int, typer.Option(min=1, help="Round robin, gauntlet: 2 plays it twice.")] = 1
+    rounds: Annotated[int | None, typer.Option(min=1, help="Swiss: log2 of the entrants.")] = None
+    challengers: Annotated[int, typer.Option(min=1, help="Gauntlet: the first so many seeds.")] = 1
+    groups: Annotated[int, typer.Option(min=1, help="Groups: how many.")] = 2
+    advance: Annotated[int, typer.Option(min=1, help="Groups: how many of each go on.")] = 2
+
+    def rules(self, ruleset: str, **others: Any) -> CompetitionRules:
+        """Return the rules of a competition; the arena fills in what is left open.
+
+        Args:
+            ruleset: any spelling of it.
+            **others: further fields of the rules.
+        """
+        chosen = {name: value for name, value in asdict(self).items() if name != "format"}
+        name = f"COMPETITION_FORMAT_{self.format.name}"
+        return CompetitionRules(
+            ruleset=ruleset, format=CompetitionFormat.Value(name), **chosen, **others
+        )
+
+
 def list_(*, arena: Remote) -> None:
     """List tournaments and seasons of leagues."""
     request = competitions_pb2.ListCompetitionsRequest()
@@ -47,19 +72,15 @@ def list_(*, arena: Remote) -> None:
 
 
 def _cells(found: competitions_pb2.Competition) -> list[str]:
-    return [
-        name_of(found.id),
-        found.rules.ruleset,
-        word(competitions_pb2.CompetitionFormat, found.rules.format),
-        state_word(found.state),
-        str(found.entrant_count),
-        moment(found.create_time),
-    ]
+    form = word(competitions_pb2.CompetitionFormat, found.rules.format)
+    name, state = competition.name_of(found.id), competition.state_word(found.state)
+    count, created = str(found.entrant_count), moment(found.create_time)
+    return [name, found.rules.ruleset, form, state, count, created]
 
 
-def show(name: Name, *, options: ShowOptions, arena: Remote) -> None:
+def show(name: Name, *, options: competition.ShowOptions, arena: Remote) -> None:
     """Show standings, how sure they are, and brackets."""
-    show_competition(arena, _id(name), options)
+    competition.show(arena, _id(name), options)
 
 
 def join(name: Name, bot: Bot, *, arena: Remote) -> None:
@@ -67,7 +88,7 @@ def join(name: Name, bot: Bot, *, arena: Remote) -> None:
 
     It plays with the version that is active at the start.
     """
-    enter(arena, _id(name), bot)
+    competition.enter(arena, _id(name), bot)
 
 
 def leave(name: Name, bot: Bot, *, arena: Remote) -> None:
@@ -75,7 +96,7 @@ def leave(name: Name, bot: Bot, *, arena: Remote) -> None:
 
     Once the tournament has started, the bot's unplayed matches count as lost.
     """
-    take_out(arena, _id(name), bot)
+    competition.take_out(arena, _id(name), bot)
 
 
 def plan(
@@ -149,15 +170,15 @@ def create(  # noqa: PLR0913 -- a command's options
         start=begin or wait,
     )
     answer = arena.ask(arena.competitions.CreateTournament, request)
-    tell_left_out(answer.left_out)
-    show_competition(arena, answer.competition.id, wait=wait)
+    competition.tell_left_out(answer.left_out)
+    competition.show(arena, answer.competition.id, wait=wait)
 
 
 def open_(name: Name, *, arena: Remote) -> None:
     """Let owners enter their own bots."""
     request = competitions_pb2.OpenTournamentRequest(competition=_id(name))
     answer = arena.ask(arena.competitions.OpenTournament, request)
-    arena.tell(answer, f"{name} is {state_word(answer.competition.state)}")
+    arena.tell(answer, f"{name} is {competition.state_word(answer.competition.state)}")
 
 
 def start(
@@ -172,8 +193,8 @@ def start(
     """
     request = competitions_pb2.StartTournamentRequest(competition=_id(name))
     answer = arena.ask(arena.competitions.StartTournament, request)
-    tell_left_out(answer.left_out)
-    show_competition(arena, _id(name), wait=wait)
+    competition.tell_left_out(answer.left_out)
+    competition.show(arena, _id(name), wait=wait)
 
 
 def pause(name: Name, *, arena: Remote) -> None:
@@ -181,12 +202,12 @@ def pause(name: Name, *, arena: Remote) -> None:
 
     What is being played goes on.
     """
-    change(arena, _id(name), "Pause")
+    competition.change(arena, _id(name), "Pause")
 
 
 def resume(name: Name, *, arena: Remote) -> None:
     """Let a paused tournament go on."""
-    change(arena, _id(name), "Resume")
+    competition.change(arena, _id(name), "Resume")
 
 
 def cancel(name: Name, *, arena: Remote) -> None:
@@ -194,16 +215,14 @@ def cancel(name: Name, *, arena: Remote) -> None:
 
     What is being played is dropped.
     """
-    change(arena, _id(name), "Cancel")
+    competition.change(arena, _id(name), "Cancel")
 
 
 def play(  # noqa: PLR0913 -- a command's options
     ruleset: Ruleset,
     *,
     chosen: FormatChoice,
-    folders: Annotated[
-        list[Path] | None, typer.Option("--bot", help="A bot's folder; the sample bots.")
-    ] = None,
+    folders: BotFolders = None,
     clones: Annotated[
         int, typer.Option(min=1, max=200, help="Enter each bot so often, under own names.")
     ] = 1,
@@ -212,9 +231,7 @@ def play(  # noqa: PLR0913 -- a command's options
     slots: Annotated[int | None, typer.Option(min=1, help="Tables at once; one per core.")] = None,
     sandbox: Annotated[bool, typer.Option("--sandbox", help="Run bots in the sandbox.")] = False,
     cross: Annotated[bool, typer.Option("--cross", help="Add who did how against whom.")] = False,
-    data_dir: Annotated[
-        Path | None, typer.Option("--data-dir", help="Keep everything there; a temporary folder.")
-    ] = None,
+    data_dir: KeepDir = None,
     json: Json = False,
 ) -> None:
     """Play a tournament here, on an arena of its own."""
@@ -228,7 +245,7 @@ def play(  # noqa: PLR0913 -- a command's options
         options={"data_dir": data_dir, "slots": slots, "sandbox": sandbox},
         quiet=json,
     )
-    tell(view, json=json, cross=cross)
+    competition.tell(view, json=json, cross=cross)
 
 
 def _id(name: str) -> str:

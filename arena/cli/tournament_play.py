@@ -10,13 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from arena.api.competition_messages import (
-    competition_message,
-    match_message,
-    round_message,
-    rules_of,
-    standings_message,
-)
+from arena.api import competition_messages as messages
 from arena.backend import competitions
 from arena.cli.competition import CompetitionView
 from arena.cli.console import progress_console
@@ -59,7 +53,7 @@ def play_tournament(  # noqa: PLR0913 -- what the command is told
         folders: of bots; None for the sample bots that play the ruleset.
         clones: how many of each enter.
         options: of the arena's settings.
-        quiet: whether nothing is said meanwhile.
+        quiet: whether progress is not printed.
 
     Raises:
         ArenaError: it was interrupted.
@@ -109,7 +103,7 @@ async def _play(  # noqa: PLR0913 -- what the command is told
     record, _ = await competition_entry.create_started(
         arena,
         HERE,
-        rules_of(wanted).settled(ruleset, arena.settings.ladder(ruleset), lot=seed),
+        messages.rules_of(wanted).settled(ruleset, arena.settings.ladder(ruleset), lot=seed),
         [each.bot.name for each in added],
         seed=hashlib.sha256(seed.encode()).digest() if seed else None,
     )
@@ -132,12 +126,12 @@ async def view_of(arena: Arena, competition: str) -> CompetitionView:
     divisions = await asyncio.to_thread(reports, record, results)
     ordered = sorted(rounds.values(), key=lambda each: (each.created_time, each.key))
     answer = competitions_pb2.GetCompetitionResponse(
-        competition=competition_message(competitions.CompetitionView(record=record)),
-        standings=[standings_message(each, record) for each in divisions],
-        rounds=map(round_message, ordered),
+        competition=messages.competition_message(competitions.CompetitionView(record=record)),
+        standings=[messages.standings_message(each, record) for each in divisions],
+        rounds=map(messages.round_message, ordered),
     )
     matches = [
-        match_message(competitions.CompetitionMatch(record, match, results.get(match.id)))
+        messages.match_message(competitions.CompetitionMatch(record, match, results.get(match.id)))
         for each in divisions
         for match in each.matches
     ]
