@@ -75,7 +75,7 @@ class Login:
 
     @property
     def target(self) -> str:
-        """What gRPC dials."""
+        """The target of the gRPC channel."""
         text = self.address.partition("://")[2] or self.address
         text = text.rstrip("/")
         if text.startswith("unix:") or text.rpartition("]")[2].count(":"):

@@ -70,7 +70,7 @@ def judge_start(result: MatchResult, *, limit: float) -> Finding:
 
 
 def judge_play(result: MatchResult) -> Finding:
-    """Judge whether the bot forfeited nothing."""
+    """Judge whether the bot played without a forfeit."""
     games = len(result.replay.games)
     lost = list(forfeits(result))
     if not lost:
@@ -173,7 +173,7 @@ def judge_output(results: Sequence[MatchResult]) -> Finding:
 
 
 def judge_determinism(first: MatchResult, second: MatchResult) -> Finding:
-    """Judge whether the bot acts alike with the same seed, whatever runs at the same time."""
+    """Judge whether the bot repeats its actions with the same seed."""
     for one, two in zip(first.replay.games, second.replay.games, strict=True):
         if one.actions != two.actions:
             pairs = enumerate(zip(one.actions, two.actions, strict=False))

@@ -1,4 +1,4 @@
-"""The report of a check."""
+"""The steps of a check and their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: ``arena``. One file per noun; heavy imports stay inside the commands."""
+"""Runs the command line, ``arena``; only the modules of the named command are imported."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MODULES: Final = {
 
 
 class _Commands(TyperGroup):
-    """The top of the command line: help in panels, and errors as plain sentences."""
+    """The root group: shows help in panels, and errors as plain sentences."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -61,7 +61,7 @@ class _Commands(TyperGroup):
         super().format_help(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command, and take the validator's own words off what it refuses."""
+        """Run the command, and strip the validator's prefix from its errors."""
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
@@ -122,7 +122,7 @@ def _top(
 
 
 def _needs_server() -> None:
-    """Stand for a command whose libraries are missing; `_run` tells which."""
+    """Stand in for a command whose libraries are missing."""
 
 
 def main() -> None:

@@ -44,10 +44,10 @@ def ask(  # noqa: PLR0913 -- a command's options
     ] = False,
     json: Json = False,
 ) -> None:
-    """Put one stored turn to a local bot and show its answer; no clock runs.
+    """Put one stored turn to a local bot and show its answer.
 
-    The bot gets the seed, the seat and the time left that the bot in that seat had. It is a plain
-    process of your own. Exit code 1 when it does not answer with a legal action.
+    The bot gets the seed, the seat and the time left that the bot in that seat had; no clock runs.
+    It is a plain process of your own. Exit code 1 when it does not answer with a legal action.
     """
     # gRPC and the referee are slow to load.
     from referee.bot_folder import load_bot_folder  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""``arena bots``, ``arena bot``: list bots, look at one, let it play or not."""
+"""``arena bots``, ``arena bot``: list and show bots; activate, retire and suspend them."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def activate(
     *,
     arena: Remote,
 ) -> None:
-    """Make an accepted version the one that plays.
+    """Activate an accepted version of a bot.
 
     An older one rolls back; a retired bot comes back.
     """
@@ -107,7 +107,7 @@ def activate(
 
 
 def retire(name: Name, *, arena: Remote) -> None:
-    """Take a bot off every ladder.
+    """Remove a bot from every ladder.
 
     Activating a version brings it back.
     """
@@ -127,7 +127,7 @@ def add(
     ] = "",
     arena: Remote,
 ) -> None:
-    """Add a bot untried, for admins.
+    """Add a bot without a trial (admins only).
 
     The folder becomes the active version of its bot, which enters the ladders of its rulesets.
     """
@@ -144,9 +144,9 @@ def suspend(
     reason: Annotated[str, typer.Option(help="One sentence for its owner.")],
     arena: Remote,
 ) -> None:
-    """Give a bot no more matches.
+    """Suspend a bot: it leaves its ladders.
 
-    It leaves its ladders, and its waiting matches are cancelled.
+    Its waiting matches are cancelled.
     """
     request = bots_pb2.SuspendBotRequest(bot=name, reason=reason)
     answer = arena.ask(arena.stub.SuspendBot, request)
@@ -154,7 +154,7 @@ def suspend(
 
 
 def resume(name: Name, *, arena: Remote) -> None:
-    """Let a suspended bot play again."""
+    """Lift the suspension of a bot."""
     answer = arena.ask(arena.stub.ResumeBot, bots_pb2.ResumeBotRequest(bot=name))
     arena.tell(answer, f"{name} is {_state(answer.bot)}")
 
@@ -164,9 +164,9 @@ def recheck(
     *,
     arena: Remote,
 ) -> None:
-    """Let a rejected version be tried again.
+    """Repeat the trial of a rejected version.
 
-    For when what was wrong was the arena's, and is mended.
+    For when the fault was the arena's, and is mended.
     """
     request = bots_pb2.RecheckVersionRequest(version=version)
     answer = arena.ask(arena.stub.RecheckVersion, request)
@@ -185,6 +185,6 @@ def _state(bot: bots_pb2.Bot) -> str:
 
 
 bot = group(
-    "Look at a bot, add it, let it play or not.",
+    "Show, add, activate, retire or suspend a bot.",
     show, activate, retire, add, suspend, resume, recheck,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""``arena check``: the numbered steps that a bot goes through before it may play."""
+"""``arena check``: run the checks that a bot has to pass before it may play."""
 
 from __future__ import annotations
 

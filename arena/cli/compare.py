@@ -1,4 +1,4 @@
-"""``arena compare``: is the new version better? A sequential test on sets of duplicate boards."""
+"""``arena compare``: test sequentially whether a version is better, on duplicate boards."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def compare(  # noqa: PLR0913 -- a command's options
 
 
 class SequentialTest:
-    """A test in progress: NEW holds the even entrants, BASE the odd ones.
+    """A sequential test in progress; NEW has the even entrants, BASE the odd ones.
 
     Attributes:
         counts: of the sets so far.
@@ -92,11 +92,11 @@ class SequentialTest:
 
     @property
     def verdict(self) -> SprtVerdict:
-        """What it decides."""
+        """The decision so far."""
         return verdict(self.llr, alpha=self.alpha, beta=self.beta)
 
     def add(self, replay: Replay) -> None:
-        """Count a batch."""
+        """Count the sets and forfeits of a batch."""
         for games in sets_of(replay).values():
             self.counts.add(sum(half_points(game) for game in games))
             self.boards += 1
@@ -121,7 +121,7 @@ class SequentialTest:
         }
 
     def line(self) -> str:
-        """Return how the test stands, in one line."""
+        """Return the state of the test in one line."""
         found = estimate(self.counts)
         lower, upper = bounds(alpha=self.alpha, beta=self.beta)
         return (

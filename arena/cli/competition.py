@@ -1,4 +1,4 @@
-"""What the commands of tournaments and of leagues share: reading, waiting, printing."""
+"""Reads, awaits and prints tournaments and league seasons."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def look(arena: Remote, competition: str) -> CompetitionView:
 
 
 def until_over(arena: Remote, competition: str, *, quiet: bool) -> None:
-    """Wait for the end of a competition, and say now and then how far it is.
+    """Wait for the end of a competition, and print its progress.
 
     Raises:
         InputError: it has not started.
@@ -133,7 +133,7 @@ def until_over(arena: Remote, competition: str, *, quiet: bool) -> None:
 
 
 def tell_left_out(left_out: Mapping[str, str]) -> None:
-    """Say which entries do not play, and why."""
+    """Print which entries do not play, and why."""
     for entry, why in left_out.items():
         progress_console.print(f"left out {entry}: {why}")
 

@@ -1,4 +1,4 @@
-"""What every command shares: where it prints, how it fails, JSON."""
+"""Consoles, exit codes and options that commands share."""
 
 from __future__ import annotations
 

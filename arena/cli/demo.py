@@ -1,4 +1,4 @@
-"""``arena demo``: the whole arena in a temporary folder, with the sample bots."""
+"""``arena demo``: run a whole arena in a temporary folder, with the sample bots."""
 
 from __future__ import annotations
 
@@ -90,17 +90,13 @@ def demo(
 
 
 def sample_bots() -> list[Path]:
-    """Return the folders of the sample bots that can play on this machine.
-
-    Raises:
-        ArenaError: the installation holds none.
-    """
+    """Return the folders of the sample bots that can play on this machine."""
     home = shipped_bot("random").parent
     return [each.parent for each in sorted(home.glob("*/bot.toml")) if _can_play(each)]
 
 
 def _can_play(file: Path) -> bool:
-    """Leave out bots made to fail, and those in JavaScript where something is missing."""
+    """Return whether a sample bot is no faulty one and has its programs and packages here."""
     document = tomllib.loads(file.read_text(encoding="utf-8"))
     if document["name"] == "faulty":
         return False
@@ -238,7 +234,7 @@ class _Ladder(NamedTuple):
 
 
 class _Show:
-    """What the demo shows: a live table per ladder on a terminal, lines elsewhere."""
+    """Shows the ladders of the demo: live tables on a terminal, lines elsewhere."""
 
     def __init__(self, *, matches: int | None, quiet: bool) -> None:
         self.matches = matches
@@ -255,7 +251,7 @@ class _Show:
 
     @property
     def played(self) -> int:
-        """How many matches have been played."""
+        """The number of matches played."""
         return sum(each.matches for each in self._ladders.values())
 
     @property
@@ -270,7 +266,7 @@ class _Show:
             self._live.start()
 
     async def look(self, arena: Arena) -> None:
-        """Read the ladders, and show what is new."""
+        """Read the ladders, and show what has changed."""
         self._seconds = time.monotonic() - self._begun
         for ruleset in self._rulesets:
             done = (await arena.queues.queue(ruleset).counts()).done
@@ -284,7 +280,7 @@ class _Show:
             progress_console.print(self._progress())
 
     async def check(self, arena: Arena) -> None:
-        """Replay the logs: the ratings and the bank must be what they say."""
+        """Compare the ratings and the bank with those that follow from the logs."""
         for ruleset in self._rulesets:
             self._reports[ruleset] = await rebuild.replay(
                 arena.queues.ladder(ruleset), arena.archive

@@ -1,4 +1,4 @@
-"""``arena ladder``: the standings of a ladder, or of every ladder."""
+"""``arena ladder``: show the standings of a ladder, or of every ladder."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ladder(
     count: Annotated[int, typer.Option(min=1, help="Bots to show.")] = 50,
     arena: Remote,
 ) -> None:
-    """Show the standings."""
+    """Show the standings of a ladder, or of all."""
     rulesets = [ruleset] if ruleset else _rulesets(arena)
     found = [_get(arena, each, count=count) for each in rulesets]
     arena.tell(

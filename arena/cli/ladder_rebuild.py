@@ -1,7 +1,8 @@
-"""``arena ladder-rebuild``: prove, beside the data, that the ladders follow from their logs."""
+"""``arena ladder-rebuild``: check that the ratings of ladders follow from their logs."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,7 +34,7 @@ def ladder_rebuild(
     redis_url: RedisUrl = None,
     json: Json = False,
 ) -> None:
-    """Replay logs and compare the ratings.
+    """Recompute ratings from the log and compare.
 
     Runs where the data is, without the API; exit 1 when a ladder does not follow from its log.
     """
@@ -70,8 +71,5 @@ def _document(report: ReplayReport) -> dict[str, Any]:
         "entries": report.sequence,
         "annulled": report.annulled,
         "balance": report.balance,
-        "differences": [
-            {"name": each.name, "live": each.live, "replayed": each.replayed}
-            for each in report.differences
-        ],
+        "differences": [asdict(each) for each in report.differences],
     }

@@ -1,4 +1,4 @@
-"""``arena league``: divisions that play season after season, with promotion and relegation."""
+"""``arena league``: join, show and run leagues: seasons in divisions, with promotion."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _cells(found: competitions_pb2.League) -> list[str]:
 
 
 def show(name: Name, *, arena: Remote) -> None:
-    """Show who plays, and where everybody came."""
+    """Show a league, its bots and their places by season."""
     found = _get(arena, name)
     history = [history_table(places)] if (places := _places(found)) else []
     arena.tell(found, *_lines(found), *history)
@@ -75,15 +75,12 @@ def season(
 
 
 def join(name: Name, bot: Bot, *, arena: Remote) -> None:
-    """Let a bot play from the next season on."""
+    """Enter a bot from the next season on."""
     competition.enter(arena, _id(name), bot)
 
 
 def leave(name: Name, bot: Bot, *, arena: Remote) -> None:
-    """Let a bot play no more seasons.
-
-    It plays the present one to its end.
-    """
+    """Withdraw a bot after the present season."""
     competition.take_out(arena, _id(name), bot)
 
 
@@ -134,17 +131,17 @@ def create(  # noqa: PLR0913 -- a command's options
 
 
 def pause(name: Name, *, arena: Remote) -> None:
-    """Begin no more matches and no season."""
+    """Pause a league: no match and no season begins."""
     competition.change(arena, _id(name), "Pause")
 
 
 def resume(name: Name, *, arena: Remote) -> None:
-    """Let a paused league go on."""
+    """Resume a paused league."""
     competition.change(arena, _id(name), "Resume")
 
 
 def cancel(name: Name, *, arena: Remote) -> None:
-    """End a league and its present season."""
+    """Cancel a league and its present season."""
     competition.change(arena, _id(name), "Cancel")
 
 
@@ -189,7 +186,7 @@ def next_season(found: competitions_pb2.GetLeagueResponse) -> str:
 
 
 def _places(found: competitions_pb2.GetLeagueResponse) -> list[Place]:
-    """Return where everybody came, by season."""
+    """Return the division and place of each version, by season."""
     return [
         (season.number, division, place, version)
         for season in found.seasons

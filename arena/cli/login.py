@@ -1,4 +1,4 @@
-"""``arena login``: which arena the other commands call, and as whom."""
+"""``arena login``: save the address of an arena and a token for the other commands."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def login(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Keep an arena's address and your token."""
+    """Save an arena's address and your token."""
     kept = Login(address=address, token=_token(token_file), ca=str(ca.resolve()) if ca else "")
     with Client(kept) as client:
         identity = client.ask(client.stub.GetIdentity, accounts_pb2.GetIdentityRequest())

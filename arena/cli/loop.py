@@ -1,4 +1,4 @@
-"""Runs what a command waits for."""
+"""Runs coroutines."""
 
 from __future__ import annotations
 

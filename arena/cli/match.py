@@ -1,4 +1,4 @@
-"""``arena matches``, ``arena match``: what was played; operators cancel and annul."""
+"""``arena matches``, ``arena match``: list, show, cancel and annul matches."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _cells(match: matches_pb2.Match) -> list[str]:
 
 
 def show_(match_id: MatchId, *, arena: Remote) -> None:
-    """Show where a match stands, and its result."""
+    """Show the state of a match, and its result."""
     found = _get(arena, match_id)
     arena.tell(found, *match_lines(found.match))
 
@@ -155,7 +155,7 @@ def annul(
     ruleset: Ruleset = "",
     arena: Remote,
 ) -> None:
-    """Take a result out of the ratings.
+    """Annul a result: take it out of the ratings.
 
     The ladder becomes what it would be without it. A tournament or a season that is under way plays
     the match again, under a new id and on new boards, unless it has gone on from the result. What
@@ -175,7 +175,7 @@ def _get(arena: Remote, match_id: str) -> matches_pb2.GetMatchResponse:
 
 
 def match_lines(match: matches_pb2.Match) -> Iterator[str]:
-    """Yield where a match stands, and its result."""
+    """Yield the state of a match, and its result."""
     state = word(matches_pb2.MatchState, match.state)
     yield f"{match.id}: {match.ruleset}, {match.flow}, {state}"
     if match.state != matches_pb2.MATCH_STATE_ENDED:
@@ -238,7 +238,7 @@ def _printed(arena: Remote, match_id: str) -> list[ProcessLog]:
 
 
 def _hint(match_id: str, found: Replay, game: int | None) -> None:
-    """Say how a turn that lost a game is put to the bot again."""
+    """Print the commands that put the turn of a forfeit to the bot again."""
     for number in range(len(found.games)) if game is None else [game]:
         for forfeit in found.games[number].forfeits:
             complain(
@@ -248,4 +248,4 @@ def _hint(match_id: str, found: Replay, game: int | None) -> None:
             return
 
 
-match = group("Look at a match, its log and its replay.", show_, log, replay, cancel, annul)
+match = group("Show, cancel or annul a match; fetch its replay.", show_, log, replay, cancel, annul)

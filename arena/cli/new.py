@@ -1,4 +1,4 @@
-"""``arena new``: a bot's folder that plays at once."""
+"""``arena new``: create a folder with a bot that plays."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def new(
     ] = True,
     json: Json = False,
 ) -> None:
-    """Make a folder with a bot to start from."""
+    """Create a folder with a bot to start from."""
     ruleset = parse_ruleset(game).ruleset
     if not NAME.fullmatch(name.name):
         raise InputError(

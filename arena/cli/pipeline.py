@@ -1,4 +1,4 @@
-"""``arena pipeline``: the process that tries submitted versions."""
+"""``arena pipeline``: run trials of submitted versions, and send webhooks."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def pipeline(
     ] = None,
     options: ServiceOptions,
 ) -> None:
-    """Try submitted versions and post webhooks.
+    """Run trials of submitted versions.
 
-    Suspends faulty versions, too. Several may run.
+    Suspends faulty versions and sends webhooks, too. Several may run.
     """
     yield_to_matches()
     run_part(options.settings(trials=trials), _run)

@@ -1,11 +1,11 @@
-"""``arena play``: a local match, without a server, with the very referee that judges online."""
+"""``arena play``: play a local match with the referee of the service, without a server."""
 
 from __future__ import annotations
 
 import os
 import re
 import secrets
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ from arena.files import write_file
 from arena.matches import replay_file as replay_files
 from arena.matches.log import MatchLog
 from arena.matches.process_log import ProcessLog
-from arena.matches.report import MatchReport, finite, forfeit_lines, numbered, report
+from arena.matches.report import BotReport, MatchReport, finite, forfeit_lines, numbered, report
 from referee.bot_folder import BotFolder, load_bot_folder
 from referee.clock import TimeControl
 from referee.errors import SandboxUnavailableError, VoidMatchError
@@ -123,7 +123,7 @@ def play(  # noqa: PLR0913 -- a command's options
 
 
 def _warn(plan: MatchPlan) -> None:
-    """Name the bots that no ladder of the ruleset would have, in one line."""
+    """Warn about bots whose bot.toml does not name the ruleset."""
     played = plan.game.ruleset
     lacking = dict.fromkeys(bot.name for bot in plan.entrants if played not in bot.rulesets)
     if lacking:
@@ -165,7 +165,7 @@ async def _play(plan: MatchPlan, tables: int, *, quiet: bool, walled: bool) -> M
 
 
 def tell_void(error: VoidMatchError) -> None:
-    """Say that a match is played again."""
+    """Print that a void match is played again."""
     complain(f"void, played again with the same seed: {error}")
 
 
@@ -212,24 +212,17 @@ def _document(result: MatchResult, found: MatchReport, path: Path) -> dict[str, 
         "first_seat_score": found.first_seat_score,
         "variance_reduction": found.variance_reduction,
         "sandbox": replay.tier,
-        "bots": [
-            {
-                "name": bot.name,
-                "score": bot.score,
-                "elo": finite(bot.elo),
-                "elo_error": bot.elo_error,
-                "note": bot.note,
-                "points": bot.points,
-                "forfeits": {str(reason): count for reason, count in bot.forfeits.items()},
-                "turns": bot.turns,
-                "mean_think_ms": round(bot.mean_think * 1e3, 3),
-                "worst_think_ms": round(bot.worst_think * 1e3, 3),
-            }
-            for bot in found.bots
-        ],
+        "bots": [_bot_document(bot) for bot in found.bots],
         "digest": replay.digest(),
         "replays": [str(path)],
     }
+
+
+def _bot_document(bot: BotReport) -> dict[str, Any]:
+    values = asdict(bot)
+    for key in ("mean_think", "worst_think"):
+        values[f"{key}_ms"] = round(values.pop(key) * 1e3, 3)
+    return {**values, "elo": finite(bot.elo)}
 
 
 def _show(result: MatchResult, found: MatchReport, path: Path) -> None:

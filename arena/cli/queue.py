@@ -1,4 +1,4 @@
-"""``arena queue``, ``arena workers``: what waits, what was given up, and who plays."""
+"""``arena queue``, ``arena workers``: show the queue, retry or purge dead matches."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _WORKERS: Final = (
 
 
 def show(*, arena: Remote) -> None:
-    """Show what waits, what died, what is stored."""
+    """Show the queue, dead matches and disk usage."""
     answer = arena.ask(arena.stub.GetQueue, operations_pb2.GetQueueRequest())
     arena.tell(answer, table(COLUMNS, map(_cells, answer.queues)), *_notes(answer))
 
@@ -88,7 +88,7 @@ def purge(
     ] = False,
     arena: Remote,
 ) -> None:
-    """Forget dead matches; asks first if all."""
+    """Delete dead matches; asks first if all."""
     answer = operations_pb2.PurgeMatchesResponse(match_count=len(matches or []))
     for each in matches or []:
         arena.ask(arena.stub.PurgeMatch, operations_pb2.PurgeMatchRequest(match=each))
@@ -101,7 +101,7 @@ def purge(
 
 
 def _confirm(arena: Remote, ruleset: str) -> None:
-    """Ask whether all dead matches shall be forgotten; InputError where nobody can answer."""
+    """Ask whether all dead matches shall be deleted; InputError where nobody can answer."""
     which = f"all dead matches{f' of {ruleset}' if ruleset else ''}"
     what = f"{which} of {arena.client.login.address}"
     if not sys.stdin.isatty():
@@ -119,4 +119,4 @@ def workers(*, arena: Remote) -> None:
     arena.tell(answer, table(_WORKERS, rows))
 
 
-queue = group("See what waits, mend what died.", show, retry, purge)
+queue = group("Show the queue; retry or purge dead matches.", show, retry, purge)

@@ -1,4 +1,4 @@
-"""Calls an arena for a command, tries again what failed, and prints the answers."""
+"""Calls an arena for a command, with retries, and prints the answers."""
 
 from __future__ import annotations
 
@@ -100,11 +100,7 @@ class Remote:
         return found  # type: ignore[no-any-return]
 
     def identity(self, deed: str) -> accounts_pb2.Token:
-        """Return the token of the caller.
-
-        Raises:
-            InputError: there is none, which ``deed`` needs.
-        """
+        """Return the token of the caller; InputError if there is none, which ``deed`` needs."""
         if not self.client.login.token:
             address = self.client.login.address
             raise InputError(f"{deed} needs a token: `arena login {address}` keeps one")
@@ -138,7 +134,7 @@ class Remote:
 
     @contextmanager
     def kept(self, what: str, *, fate: str, look: str) -> Iterator[None]:
-        """Say that nothing is lost when the block ends by Ctrl-C or for want of an answer.
+        """Tell how to look later when the block ends by Ctrl-C or a broken connection.
 
         Args:
             what: the arena has accepted, a clause.
@@ -171,11 +167,7 @@ class Remote:
 
 
 def until_answered(step: Callable[[], _T]) -> _T:
-    """Repeat a step that may be done twice until the arena answers it.
-
-    Raises:
-        ArenaError: it never did.
-    """
+    """Repeat a step that may be done twice until the arena answers it, `TRIES` times at most."""
     for _ in range(TRIES - 1):
         try:
             return step()

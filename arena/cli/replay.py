@@ -1,4 +1,4 @@
-"""``arena replay``: look at a stored match, re-execute it, convert it, ask a bot about it."""
+"""``arena replay``: show, verify and convert replays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def show_(
     *,
     json: Json = False,
 ) -> None:
-    """Show what a match was, or one of its games action by action."""
+    """Show a match, or one of its games action by action."""
     replay = replay_files.read(file)
     if game is None:
         _show_match(replay, json=json)

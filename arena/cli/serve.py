@@ -1,4 +1,4 @@
-"""``arena serve``: the API as a process of its own."""
+"""``arena serve``: run the gRPC API."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def serve(  # noqa: PLR0913 -- a command's options
     ] = False,
     options: ServiceOptions,
 ) -> None:
-    """Answer authors and operators over gRPC; several may run."""
+    """Run the gRPC API of the arena; several may run."""
     settings = options.settings(
         host=host,
         api_port=port,
@@ -86,7 +86,7 @@ async def _serve(
 
 
 def _write_address(settings: Settings, endpoint: Endpoint, port: int) -> None:
-    """Leave the address in the data folder, where commands on this machine find it."""
+    """Write the address to the data folder, where commands on this machine find it."""
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(endpoint.host, endpoint.host)  # noqa: S104 -- is replaced
     scheme = "http" if endpoint.certificate is None else "https"
     certificate = "" if endpoint.certificate is None else endpoint.certificate.resolve()

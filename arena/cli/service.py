@@ -1,4 +1,4 @@
-"""``arena up``, ``arena scheduler``, ``arena worker``: the service, whole or in parts."""
+"""``arena up``, ``arena scheduler``, ``arena worker``: run the service, or a part of it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def _up(settings: Settings, stopping: asyncio.Event) -> None:
 
 
 async def _tell_addresses(settings: Settings, supervisor: Supervisor) -> None:
-    """Print where everything is, once every part has said so."""
+    """Print the addresses of all processes, once all have announced them."""
     redis = await connect(supervisor.url)
     try:
         workers = Presence(redis)
@@ -159,7 +159,7 @@ async def _end_server(arena: Arena) -> None:
 
 
 def ladder_plan(settings: Settings, ruleset: str) -> LadderPlan:
-    """Return what the matches of a ladder are like."""
+    """Return the boards, the time control and the queue's cap of a ladder."""
     ladder = settings.ladder(ruleset)
     assert ladder.boards is not None
     assert ladder.time_control is not None
@@ -189,7 +189,7 @@ async def _work(settings: Settings, stopping: asyncio.Event) -> None:
 
 
 def worker_options(settings: Settings) -> WorkerOptions:
-    """Return how a worker works."""
+    """Return a worker's options."""
 
     def parallel_games(ruleset: str) -> int:
         games = settings.ladder(ruleset).parallel_games
@@ -229,7 +229,7 @@ async def part(
 
 
 async def _wait_for_server(settings: Settings, stopping: asyncio.Event) -> None:
-    """Below a supervisor wait until Redis answers: it did, when the supervisor began."""
+    """Wait until Redis answers, if a supervisor has started this process."""
     while os.environ.get(PARENT) and not is_orphan() and not stopping.is_set():
         try:
             await (await connect(settings.redis_url, within=timedelta(seconds=2))).aclose()

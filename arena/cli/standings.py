@@ -1,4 +1,4 @@
-"""Standings, cross-tables and brackets on a terminal, and standings as CSV."""
+"""Renders standings and cross-tables for a terminal, and standings as CSV."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COLUMNS: Final = (
 
 
 def standings_table(standings: Standings, *, title: str) -> RenderableType:
-    """Return the standings, with how sure they are."""
+    """Return the standings with error bars as a table."""
     return table(_COLUMNS, map(_cells, standings.rows), title=title)
 
 
@@ -55,7 +55,7 @@ def _cells(row: StandingsRow) -> list[str]:
 
 
 def footnotes(standings: Standings) -> Iterator[str]:
-    """Yield what there is to say beside the standings, a sentence each."""
+    """Yield the first seat's score, the variance reduction and how sure the winner is."""
     if standings.HasField("first_seat_score"):
         margin = (
             f"±{100 * standings.first_seat_error:.1f}"
@@ -77,7 +77,7 @@ def footnotes(standings: Standings) -> Iterator[str]:
 
 
 def cross_table(standings: Standings, meetings: Iterable[Meeting]) -> RenderableType:
-    """Return who got how much against whom, in per cent."""
+    """Return the scores of each entrant against each other, in per cent."""
     ranked = [row.version for row in standings.rows]
     scores = {(each.version, each.opponent): each.score for each in meetings}
     # On a narrow terminal the columns of those who came last go first.

@@ -1,4 +1,4 @@
-"""``arena stats``: Elo, error bars and sequential tests from counts or a file, for anybody."""
+"""``arena stats``: compute Elo, error bars and sequential tests from counts or a file."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ def pairs(  # noqa: PLR0913, PLR0917 -- six counts and a command's options
     ll: Count, ld: Count, wl: Count, dd: Count, wd: Count, ww: Count, *,
     sprt: Sprt = None, alpha: Chance = 0.05, beta: Chance = 0.05, json: Json = False,
 ) -> None:  # fmt: skip
-    """Compare two bots by pairs of games: counts of LL, LD, WL, DD, WD and WW."""
+    """Compare two bots by pairs of games.
+
+    Takes the counts of LL, LD, WL, DD, WD and WW.
+    """
     counts = PairCounts(ll=ll, ld=ld, wl=wl, dd=dd, wd=wd, ww=ww)
     _compare(counts, sprt=sprt, alpha=alpha, beta=beta, json=json)
 

@@ -1,4 +1,4 @@
-"""``arena submit``: upload a bot, and see what the arena makes of it."""
+"""``arena submit``: upload a bot, and follow its trial."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def submit(
 
 
 def advise(folder: Path, name: str, version: bots_pb2.Version, *, is_new: bool) -> None:
-    """Say what to do about a version that does not play."""
+    """Print what to do about a version that was not accepted."""
     if version.rejection_cause in TRIED_ANEW:
         complain(
             f"that is no fault of the bot: `arena submit {folder}` once more, as it is, and "
@@ -116,7 +116,7 @@ def step_lines(step: bots_pb2.Step) -> list[str]:
 
 
 def verdict_line(version: bots_pb2.Version) -> str:
-    """Return where a settled version stands, and why."""
+    """Return the state of a settled version, and the reason."""
     state = word(bots_pb2.VersionState, version.state)
     because = f": {version.reason}" if version.reason else ""
     plays = ""

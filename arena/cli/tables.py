@@ -1,4 +1,4 @@
-"""Tables that fit the terminal: what matters least is left out before a word is cut."""
+"""Lays out tables to fit the terminal: the least columns are left out before a word is cut."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Column:
 
 
 def room() -> int:
-    """Return how wide a table may be: as the terminal, or any width where a program reads it."""
+    """Return the width of the terminal; unbounded where a program reads the output."""
     return out.width if _has_width() else _UNBOUNDED
 
 
@@ -97,7 +97,7 @@ def show(*told: RenderableType) -> None:
 
 
 def _parts(texts: Iterable[str], *, wraps: bool) -> list[str]:
-    """Return what has to stay in one line: words or lines."""
+    """Return the words or lines that must not be broken."""
     return [part for text in texts for part in text.split(None if wraps else "\n")] or [""]
 
 

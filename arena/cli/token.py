@@ -1,4 +1,4 @@
-"""``arena token``, ``arena owners``: who may call, and with which tokens."""
+"""``arena token``, ``arena owners``: create, list and revoke tokens; list owners."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def create(
     ] = "",
     arena: Remote,
 ) -> None:
-    """Make a token, and print its secret once."""
+    """Create a token, and print its secret once."""
     request = accounts_pb2.CreateTokenRequest(
         owner=owner, name=name, scopes=[_scope(text) for text in scope or ["author"]]
     )
@@ -85,7 +85,7 @@ def revoke(
     *,
     arena: Remote,
 ) -> None:
-    """Make a token worthless at once."""
+    """Revoke a token at once."""
     answer = arena.ask(arena.stub.RevokeToken, accounts_pb2.RevokeTokenRequest(id=token))
     arena.tell(answer, f"{token} of {answer.token.owner} is revoked")
 
@@ -104,4 +104,4 @@ def _lifetime(text: str) -> timedelta:
     return int(match[1]) * _UNITS[match[2]]
 
 
-token = group("Make, list and revoke tokens.", create, list_, revoke)
+token = group("Create, list and revoke tokens.", create, list_, revoke)

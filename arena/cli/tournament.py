@@ -1,4 +1,4 @@
-"""``arena tournament``: owners join tournaments and watch them, operators run them."""
+"""``arena tournament``: join, show and run tournaments."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _cells(found: competitions_pb2.Competition) -> list[str]:
 
 
 def show(name: Name, *, options: competition.ShowOptions, arena: Remote) -> None:
-    """Show standings, how sure they are, and brackets."""
+    """Show standings with error bars, and brackets."""
     competition.show(arena, _id(name), options)
 
 
@@ -92,7 +92,7 @@ def join(name: Name, bot: Bot, *, arena: Remote) -> None:
 
 
 def leave(name: Name, bot: Bot, *, arena: Remote) -> None:
-    """Take a bot out.
+    """Withdraw a bot.
 
     Once the tournament has started, the bot's unplayed matches count as lost.
     """
@@ -175,7 +175,7 @@ def create(  # noqa: PLR0913 -- a command's options
 
 
 def open_(name: Name, *, arena: Remote) -> None:
-    """Let owners enter their own bots."""
+    """Open registration: owners enter their bots."""
     request = competitions_pb2.OpenTournamentRequest(competition=_id(name))
     answer = arena.ask(arena.competitions.OpenTournament, request)
     arena.tell(answer, f"{name} is {competition.state_word(answer.competition.state)}")
@@ -198,7 +198,7 @@ def start(
 
 
 def pause(name: Name, *, arena: Remote) -> None:
-    """Begin no more matches.
+    """Pause a tournament: no match begins.
 
     What is being played goes on.
     """
@@ -206,12 +206,12 @@ def pause(name: Name, *, arena: Remote) -> None:
 
 
 def resume(name: Name, *, arena: Remote) -> None:
-    """Let a paused tournament go on."""
+    """Resume a paused tournament."""
     competition.change(arena, _id(name), "Resume")
 
 
 def cancel(name: Name, *, arena: Remote) -> None:
-    """End a tournament without a winner.
+    """Cancel a tournament: it has no winner.
 
     What is being played is dropped.
     """
@@ -234,7 +234,7 @@ def play(  # noqa: PLR0913 -- a command's options
     data_dir: KeepDir = None,
     json: Json = False,
 ) -> None:
-    """Play a tournament here, on an arena of its own."""
+    """Play a tournament on a temporary local arena."""
     from arena.cli.tournament_play import play_tournament  # noqa: PLC0415 -- needs `server`
 
     view = play_tournament(

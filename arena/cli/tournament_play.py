@@ -1,4 +1,4 @@
-"""A tournament on an arena of its own: server, scheduler and worker for as long as it lasts."""
+"""Plays a tournament on a local arena that runs for as long as it lasts."""
 
 from __future__ import annotations
 

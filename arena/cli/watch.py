@@ -1,4 +1,4 @@
-"""``arena watch``: the results of a ladder as they are committed."""
+"""``arena watch``: print the results of a ladder as they are committed."""
 
 from __future__ import annotations
 

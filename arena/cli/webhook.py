@@ -1,4 +1,4 @@
-"""``arena webhook``: where an owner hears of what happened."""
+"""``arena webhook``: set, show and remove the address that receives an owner's events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def set_(
     *,
     arena: Remote,
 ) -> None:
-    """Post your events to an address.
+    """Set the address that receives your events.
 
     Verdicts, forfeits, suspensions and places are posted. The secret that signs them is printed;
     nobody can print the secret again. Setting an address anew makes a new one; the old one is
@@ -34,7 +34,7 @@ def set_(
 
 
 def show(*, arena: Remote) -> None:
-    """Show the address; exit 1 when there is none."""
+    """Show the webhook's address; exit 1 without one."""
     answer = arena.ask(arena.stub.GetWebhook, accounts_pb2.GetWebhookRequest())
     is_set = answer.HasField("webhook")
     arena.tell(answer, *([answer.webhook.url] if is_set else []))
@@ -45,9 +45,9 @@ def show(*, arena: Remote) -> None:
 
 
 def remove(*, arena: Remote) -> None:
-    """Post nothing any more; what still waits is dropped."""
+    """Remove the webhook, and drop waiting events."""
     answer = arena.ask(arena.stub.SetWebhook, accounts_pb2.SetWebhookRequest())
     arena.tell(answer, "there is no webhook any more")
 
 
-webhook = group("Have events posted to an address of yours.", set_, show, remove)
+webhook = group("Set, show or remove the webhook for your events.", set_, show, remove)
