@@ -1,8 +1,8 @@
-"""Calls a running arena from afar; what it refuses comes back as the errors of `arena.errors`.
+"""The API's client; needs gRPC and protobuf alone. Refusals are the errors of `arena.errors`.
 
-Needs gRPC and protobuf alone. Which arena is meant, and as whom it is called, say in falling order
-an argument, the environment (``ARENA_SERVER``, ``ARENA_TOKEN``, ``ARENA_CA``), the data folder of
-an arena on this machine, and a file that `Login.save` writes.
+Which arena is called, and with which token, say in falling order an argument, the environment
+(``ARENA_SERVER``, ``ARENA_TOKEN``, ``ARENA_CA``), the data folder of an arena on this machine, and
+a file that `Login.save` writes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 import socket
 import ssl
 import tomllib
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -24,25 +24,11 @@ import grpc
 from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
-from arena.errors import (
-    ArenaError,
-    DeniedError,
-    InputError,
-    LimitError,
-    NotFoundError,
-    PreconditionError,
-    UnauthenticatedError,
-)
+from arena import errors
+from arena.errors import ArenaError, InputError
 from arena.files import ADDRESS_FILE, ADMIN_FILE, write_private
+from arena.v1 import bots_pb2
 from arena.v1.arena_pb2_grpc import ArenaServiceStub
-from arena.v1.bots_pb2 import (
-    AddBotHeader,
-    AddBotRequest,
-    AddBotResponse,
-    SubmitVersionRequest,
-    SubmitVersionResponse,
-    UploadHeader,
-)
 from arena.v1.competitions_pb2_grpc import CompetitionServiceStub
 
 if TYPE_CHECKING:
@@ -59,10 +45,10 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]*")
 _DETAILS: Final = "grpc-status-details-bin"
 _LOCAL: Final = {"localhost", "127.0.0.1", "[::1]"}
 _ERRORS: Final[Mapping[grpc.StatusCode, type[ArenaError]]] = {
-    grpc.StatusCode.NOT_FOUND: NotFoundError,
-    grpc.StatusCode.FAILED_PRECONDITION: PreconditionError,
-    grpc.StatusCode.UNAUTHENTICATED: UnauthenticatedError,
-    grpc.StatusCode.PERMISSION_DENIED: DeniedError,
+    grpc.StatusCode.NOT_FOUND: errors.NotFoundError,
+    grpc.StatusCode.FAILED_PRECONDITION: errors.PreconditionError,
+    grpc.StatusCode.UNAUTHENTICATED: errors.UnauthenticatedError,
+    grpc.StatusCode.PERMISSION_DENIED: errors.DeniedError,
     grpc.StatusCode.INVALID_ARGUMENT: InputError,
 }
 _Request = TypeVar("_Request")
@@ -71,15 +57,15 @@ _Response = TypeVar("_Response")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """Where the arena is, and as whom to call it.
+    """The address of an arena, and the token to call it with.
 
     Attributes:
         address: ``HOST:PORT``, ``unix:PATH``, or either with ``http://`` (no TLS) or ``https://``
             before it. Without them TLS is used unless the host is this machine.
-        token: the secret; empty for a stranger.
-        ca: PEM file of whoever signed the arena's certificate; empty for the usual authorities.
-        data_dir: the data folder of an arena on this machine, whose ``ca`` is its own certificate,
-            made out to whichever name; None for an arena elsewhere.
+        token: the secret; "" for none.
+        ca: PEM file of whoever signed the arena's certificate; "" for the usual authorities.
+        data_dir: of an arena on this machine, whose ``ca`` is its own certificate, made out to
+            whichever name.
     """
 
     address: str
@@ -89,7 +75,7 @@ class Login:
 
     @property
     def target(self) -> str:
-        """What gRPC dials."""
+        """The target of the gRPC channel."""
         text = self.address.partition("://")[2] or self.address
         text = text.rstrip("/")
         if text.startswith("unix:") or text.rpartition("]")[2].count(":"):
@@ -102,18 +88,10 @@ class Login:
         scheme, separator, _ = self.address.partition("://")
         if separator:
             return scheme == "https"
-        return not self.target.startswith("unix:") and self._host not in _LOCAL
-
-    @property
-    def _host(self) -> str:
-        return self.target.rpartition(":")[0]
+        return not self.target.startswith("unix:") and self.target.rpartition(":")[0] not in _LOCAL
 
     def save(self, path: Path | None = None) -> Path:
-        """Write the file, which only its user can read, and return its path.
-
-        Raises:
-            InputError: it cannot be written.
-        """
+        """Write the file, readable for its user only, and return its path; raises InputError."""
         file = path or login_file()
         kept = {"address": self.address, "token": self.token, "ca": self.ca}
         write_private(file, json.dumps(kept, indent=2) + "\n")
@@ -121,9 +99,7 @@ class Login:
 
     @classmethod
     def load(cls, environment: Mapping[str, str] | None = None, *, server: str = "") -> Self:
-        """Return the arena that is meant, and as whom to call it.
-
-        A token or an authority that was kept for one arena goes to that arena only.
+        """Return the arena to call; what was kept for one arena goes to that arena only.
 
         Args:
             environment: instead of the process's own.
@@ -145,15 +121,14 @@ class Login:
     def _find(cls, environment: Mapping[str, str], address: str) -> Self:
         """Return what was kept for an address, or without one for the first arena that was kept."""
         folder = _data_dir(environment)
-        if folder is not None:
-            here = cls._here(folder)
-            if not address or (here is not None and address == here.address):
-                if here is not None:
-                    return here
-                raise InputError(
-                    f"no arena runs in {folder}: start one with `arena up`, or name another by "
-                    "--server or ARENA_SERVER"
-                )
+        here = cls._here(folder) if folder is not None else None
+        if here is not None and address in {"", here.address}:
+            return here
+        if folder is not None and not address:
+            raise InputError(
+                f"no arena runs in {folder}: start one with `arena up`, or name another by "
+                "--server or ARENA_SERVER"
+            )
         file = login_file(environment)
         kept = _read(file) if file.exists() else {}
         if kept and address in {"", kept["address"]}:
@@ -183,19 +158,14 @@ class Login:
 
 def _data_dir(environment: Mapping[str, str]) -> Path | None:
     """Return the data folder that the environment or ``./arena.toml`` names, or that lies here."""
-    named = environment.get("ARENA_DATA_DIR", "") or _configured_data_dir()
+    named = environment.get("ARENA_DATA_DIR", "")
+    if not named:
+        with suppress(OSError, ValueError):
+            settings = tomllib.loads(_CONFIG.read_text(encoding="utf-8"))
+            named = str(settings.get("data_dir", ""))
     if named:
         return Path(named)
     return _DATA if _DATA.is_dir() else None
-
-
-def _configured_data_dir() -> str:
-    """Return ``data_dir`` of ``./arena.toml``, which the service reads whole; "" without one."""
-    try:
-        settings = tomllib.loads(_CONFIG.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return ""
-    return str(settings.get("data_dir", ""))
 
 
 def login_file(environment: Mapping[str, str] | None = None) -> Path:
@@ -219,15 +189,15 @@ def _read(file: Path) -> dict[str, str]:
 class Client:
     """A connection to an arena; close it, or use it as a context manager.
 
-    Args:
-        login: where and as whom.
+    Calls raise InputError when the arena refuses them, with its own sentence, and ArenaError when
+    it does not answer or fails.
 
     Attributes:
-        stub: every call but those about competitions, to be made by `ask`, `watch` and `submit`.
+        stub: the calls but those about competitions, for `ask` and `watch`.
         competitions: the calls about competitions, likewise.
 
     Raises:
-        InputError: the token cannot be one, or the file of the authority cannot be read.
+        InputError: the token cannot be one, or the authority's file cannot be read.
     """
 
     def __init__(self, login: Login) -> None:
@@ -248,73 +218,40 @@ class Client:
         *,
         timeout: timedelta = TIMEOUT,
     ) -> _Response:
-        """Make a call and return its answer.
-
-        Raises:
-            InputError: the arena refused it; the sentence is the arena's.
-            ArenaError: it does not answer, or failed.
-        """
-        try:
+        """Make a call and return its answer."""
+        with self._errors():
             return call(request, timeout=timeout.total_seconds(), metadata=self._metadata)
-        except grpc.RpcError as error:
-            raise self._error(error) from error
 
     def watch(
         self, call: grpc.UnaryStreamMultiCallable[_Request, _Response], request: _Request
     ) -> Iterator[_Response]:
-        """Make a call and yield its answers as they come; leaving the loop ends it.
-
-        Raises:
-            InputError: the arena refused it.
-            ArenaError: it does not answer, or failed.
-        """
+        """Make a call and yield its answers as they come; leaving the loop ends it."""
         stream: Any = call(request, metadata=self._metadata)
         try:
-            yield from stream
-        except grpc.RpcError as error:
-            raise self._error(error) from error
+            with self._errors():
+                yield from stream
         finally:
             stream.cancel()
 
-    def submit(self, archive: bytes) -> SubmitVersionResponse:
-        """Upload a packed bot.
-
-        Args:
-            archive: a tar.gz or zip, as `arena.uploads.pack_folder` makes it.
-
-        Raises:
-            InputError: the arena refused it.
-            ArenaError: it does not answer, or failed; then the same may be submitted again.
-        """
-        try:
-            return self.stub.SubmitVersion(
-                _pieces(archive), timeout=_UPLOAD.total_seconds(), metadata=self._metadata
-            )
-        except grpc.RpcError as error:
-            raise self._error(error) from error
-
-    def add_bot(self, archive: bytes, *, owner: str = "") -> AddBotResponse:
-        """Add a packed bot untried, as its active version; for admins.
-
-        Args:
-            archive: a tar.gz, as `arena.uploads.pack_folder` makes it.
-            owner: whose it is; empty for the house.
-
-        Raises:
-            InputError: the arena refused it.
-            ArenaError: it does not answer, or failed; then the same may be added again.
-        """
-        header = AddBotHeader(upload=_header(archive), owner=owner)
+    def submit(self, archive: bytes) -> bots_pb2.SubmitVersionResponse:
+        """Upload a bot, a tar.gz or zip as of `arena.uploads.pack_folder`; may be repeated."""
         pieces = (
-            AddBotRequest(header=header),
-            *(AddBotRequest(chunk=each) for each in _chunks(archive)),
+            bots_pb2.SubmitVersionRequest(header=_header(archive)),
+            *(bots_pb2.SubmitVersionRequest(chunk=each) for each in _chunks(archive)),
         )
-        try:
-            return self.stub.AddBot(
-                iter(pieces), timeout=_UPLOAD.total_seconds(), metadata=self._metadata
-            )
-        except grpc.RpcError as error:
-            raise self._error(error) from error
+        return self.ask(self.stub.SubmitVersion, iter(pieces), timeout=_UPLOAD)  # type: ignore[arg-type]
+
+    def add_bot(self, archive: bytes, *, owner: str = "") -> bots_pb2.AddBotResponse:
+        """Add a packed bot untried, as its active version; for admins; may be repeated.
+
+        Without ``owner`` it belongs to the house.
+        """
+        header = bots_pb2.AddBotHeader(upload=_header(archive), owner=owner)
+        pieces = (
+            bots_pb2.AddBotRequest(header=header),
+            *(bots_pb2.AddBotRequest(chunk=each) for each in _chunks(archive)),
+        )
+        return self.ask(self.stub.AddBot, iter(pieces), timeout=_UPLOAD)  # type: ignore[arg-type]
 
     def close(self) -> None:
         """End the connection."""
@@ -331,27 +268,27 @@ class Client:
         token = self.login.token
         return (("authorization", f"Bearer {token}"),) if token else ()
 
-    def _error(self, error: grpc.RpcError) -> ArenaError:
-        found = error_of(error, address=self.login.address)
-        if found.reason != "UNREACHABLE" or self.login.data_dir is None:
-            return found
-        return ArenaError(f"{found}; if it does not run, `arena up` starts it", reason=found.reason)
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except grpc.RpcError as error:
+            found = error_of(error, address=self.login.address)
+            if found.reason == "UNREACHABLE" and self.login.data_dir is not None:
+                text = f"{found}; if it does not run, `arena up` starts it"
+                found = ArenaError(text, reason=found.reason)
+            raise found from error
 
 
 def error_of(error: Any, *, address: str) -> ArenaError:
-    """Return what a failed call stands for.
-
-    Args:
-        error: a `grpc.RpcError` that a call raised.
-        address: of the arena, for the sentence about one that does not answer.
-    """
+    """Return the error that a `grpc.RpcError` of a call to an address stands for."""
     code, sentence = error.code(), error.details() or ""
     info, retry = _details(error.trailing_metadata() or ())
     reason = info.reason if info is not None else ""
     facts = dict(info.metadata) if info is not None else {}
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED and info is not None:
         after = retry.retry_delay.ToTimedelta() if retry is not None else None
-        return LimitError(sentence, retry_after=after, reason=reason, facts=facts)
+        return errors.LimitError(sentence, retry_after=after, reason=reason, facts=facts)
     if code in _ERRORS and info is not None:
         return _ERRORS[code](sentence, reason=reason, facts=facts)
     if code is grpc.StatusCode.UNAVAILABLE and info is None:
@@ -364,24 +301,23 @@ def error_of(error: Any, *, address: str) -> ArenaError:
 
 def _details(metadata: Any) -> tuple[ErrorInfo | None, RetryInfo | None]:
     """Return what the trailing metadata of a call say of its error."""
-    found: dict[type[Any], Any] = {}
-    for key, value in metadata:
-        if key == _DETAILS:
-            for each in Status.FromString(value).details:
-                for kind in (ErrorInfo, RetryInfo):
-                    if each.Is(kind.DESCRIPTOR):
-                        found[kind] = kind.FromString(each.value)
-    return found.get(ErrorInfo), found.get(RetryInfo)
+    info = retry = None
+    for each in (
+        each
+        for key, value in metadata
+        if key == _DETAILS
+        for each in Status.FromString(value).details
+    ):
+        if each.Is(ErrorInfo.DESCRIPTOR):
+            info = ErrorInfo.FromString(each.value)
+        elif each.Is(RetryInfo.DESCRIPTOR):
+            retry = RetryInfo.FromString(each.value)
+    return info, retry
 
 
-def _pieces(archive: bytes) -> Iterator[SubmitVersionRequest]:
-    yield SubmitVersionRequest(header=_header(archive))
-    for chunk in _chunks(archive):
-        yield SubmitVersionRequest(chunk=chunk)
-
-
-def _header(archive: bytes) -> UploadHeader:
-    return UploadHeader(sha256=hashlib.sha256(archive).hexdigest(), size_bytes=len(archive))
+def _header(archive: bytes) -> bots_pb2.UploadHeader:
+    digest = hashlib.sha256(archive).hexdigest()
+    return bots_pb2.UploadHeader(sha256=digest, size_bytes=len(archive))
 
 
 def _chunks(archive: bytes) -> Iterator[bytes]:
@@ -389,11 +325,7 @@ def _chunks(archive: bytes) -> Iterator[bytes]:
 
 
 def _channel(login: Login) -> grpc.Channel:
-    """Return a channel to an arena.
-
-    Raises:
-        InputError: the file of the authority cannot be read.
-    """
+    """Return a channel to an arena; raises InputError if the authority's file is unreadable."""
     options: tuple[tuple[str, str | int], ...] = (
         ("grpc.max_receive_message_length", MESSAGE_BYTES),
         ("grpc.max_send_message_length", MESSAGE_BYTES),

@@ -11,6 +11,8 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,9 +32,10 @@ JOINED: Final = {
 }  # fmt: skip
 """Documents of several answers: all fields of a message, a list of messages, or a text."""
 
-_MOMENT: Final = "google.protobuf.Timestamp"
-_DURATION: Final = "google.protobuf.Duration"
-_SKIPPED: Final = "next_page_token"
+_KNOWN: Final = {
+    "Timestamp": {"type": "string", "format": "date-time"},
+    "Duration": {"type": "number"},
+}
 _TYPES: Final = {
     FieldDescriptor.CPPTYPE_BOOL: "boolean",
     FieldDescriptor.CPPTYPE_DOUBLE: "number",
@@ -53,11 +56,7 @@ def enum_word(enum: EnumDescriptor, number: int) -> str:
 
 
 def schema(messages: Iterable[Descriptor]) -> dict[str, Any]:
-    """Return the JSON Schema of the documents of messages, one definition for each.
-
-    Args:
-        messages: descriptors, those of `JOINED` among them.
-    """
+    """Return the JSON Schema of the documents of messages (with those of `JOINED`)."""
     found = {each.name: each for each in sorted(messages, key=lambda each: str(each.name))}
     definitions = {name: _object(_properties(each)) for name, each in found.items()}
     for name, parts in JOINED.items():
@@ -77,7 +76,7 @@ def schema(messages: Iterable[Descriptor]) -> dict[str, Any]:
 
 
 def _fields(descriptor: Any) -> Iterator[FieldDescriptor]:
-    return (field for field in descriptor.fields if field.name != _SKIPPED)
+    return (field for field in descriptor.fields if field.name != "next_page_token")
 
 
 def _value(message: Message, field: FieldDescriptor) -> Any:
@@ -100,11 +99,9 @@ def _single(value: Any, field: FieldDescriptor) -> Any:
         return value.hex()
     if field.message_type is None:
         return value
-    if field.message_type.full_name == _MOMENT:
+    if isinstance(value, Timestamp):
         return value.ToDatetime(UTC).isoformat(timespec="seconds")
-    if field.message_type.full_name == _DURATION:
-        return value.ToTimedelta().total_seconds()
-    return document(value)
+    return value.ToTimedelta().total_seconds() if isinstance(value, Duration) else document(value)
 
 
 def _map_entry(field: FieldDescriptor) -> Descriptor | None:
@@ -142,7 +139,6 @@ def _kind(field: FieldDescriptor) -> dict[str, Any]:
         values = [enum_word(field.enum_type, each.number) for each in field.enum_type.values]
         return {"enum": values}
     if field.message_type is not None:
-        name = field.message_type.full_name
-        known = {_MOMENT: {"type": "string", "format": "date-time"}, _DURATION: {"type": "number"}}
-        return known.get(name, {"$ref": f"#/$defs/{field.message_type.name}"})
+        name = field.message_type.name
+        return _KNOWN.get(name, {"$ref": f"#/$defs/{name}"})
     return {"type": _TYPES.get(field.cpp_type, "string")}

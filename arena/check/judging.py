@@ -70,7 +70,7 @@ def judge_start(result: MatchResult, *, limit: float) -> Finding:
 
 
 def judge_play(result: MatchResult) -> Finding:
-    """Judge whether the bot forfeited nothing."""
+    """Judge whether the bot played without a forfeit."""
     games = len(result.replay.games)
     lost = list(forfeits(result))
     if not lost:
@@ -90,9 +90,9 @@ def judge_order(results: Sequence[MatchResult]) -> Finding:
     for result in results:
         for _, forfeit in forfeits(result):
             if forfeit.reason is ForfeitReason.INVALID_MESSAGE:
-                advice = ADVICE[ForfeitReason.INVALID_MESSAGE]
+                advice = ADVICE[forfeit.reason]
                 return Finding(StepState.FAIL, forfeit.detail, advice, printed(records(result)))
-    turns = sum(1 for result in results for game in result.replay.games for _ in asked(game))
+    turns = sum(len(list(asked(game))) for result in results for game in result.replay.games)
     return ok(f"{turns} turns answered, each once and in order")
 
 
@@ -123,7 +123,7 @@ def judge_end(results: Sequence[MatchResult], *, limit: float) -> Finding:
     ended = [
         record
         for result in results
-        if not any(True for _ in forfeits(result))
+        if not list(forfeits(result))
         for record in records(result)
         if record.start_seconds is not None
     ]
@@ -136,14 +136,14 @@ def judge_end(results: Sequence[MatchResult], *, limit: float) -> Finding:
             "say Goodbye and exit when MatchOver comes; end threads and child processes",
             printed(late[:1]),
         )
-    for record in ended:
-        if record.report.code != 0:
-            return Finding(
-                StepState.WARN,
-                f"the process ended with {record.report}",
-                "exit with 0 after MatchOver, so that a crash can be told from the end",
-                printed([record]),
-            )
+    failed = [record for record in ended if record.report.code != 0]
+    if failed:
+        return Finding(
+            StepState.WARN,
+            f"the process ended with {failed[0].report}",
+            "exit with 0 after MatchOver, so that a crash can be told from the end",
+            printed(failed[:1]),
+        )
     return ok(f"ended by itself after MatchOver; the limit is {limit:g} s")
 
 
@@ -151,14 +151,11 @@ def judge_memory(results: Sequence[MatchResult], *, limit: int) -> Finding:
     """Judge the bot's largest use of memory; ``limit`` in bytes."""
     peak = max(record.report.peak_memory for result in results for record in records(result))
     detail = f"{_mib(peak)} at most; the limit is {_mib(limit)}"
-    if any(
-        forfeit.reason is ForfeitReason.OUT_OF_MEMORY
-        for result in results
-        for _, forfeit in forfeits(result)
-    ):
-        return Finding(StepState.FAIL, detail, ADVICE[ForfeitReason.OUT_OF_MEMORY])
-    if peak > limit * _MUCH_MEMORY:
-        return Finding(StepState.WARN, detail, ADVICE[ForfeitReason.OUT_OF_MEMORY])
+    reasons = {forfeit.reason for result in results for _, forfeit in forfeits(result)}
+    ran_out = ForfeitReason.OUT_OF_MEMORY in reasons
+    if ran_out or peak > limit * _MUCH_MEMORY:
+        state = StepState.FAIL if ran_out else StepState.WARN
+        return Finding(state, detail, ADVICE[ForfeitReason.OUT_OF_MEMORY])
     return ok(detail)
 
 
@@ -176,17 +173,12 @@ def judge_output(results: Sequence[MatchResult]) -> Finding:
 
 
 def judge_determinism(first: MatchResult, second: MatchResult) -> Finding:
-    """Judge whether the bot acts alike with the same seed, whatever runs at the same time."""
+    """Judge whether the bot repeats its actions with the same seed."""
     for one, two in zip(first.replay.games, second.replay.games, strict=True):
         if one.actions != two.actions:
-            ply = next(
-                (
-                    ply
-                    for ply, (a, b) in enumerate(zip(one.actions, two.actions, strict=False))
-                    if a != b
-                ),
-                min(len(one.actions), len(two.actions)),
-            )
+            pairs = enumerate(zip(one.actions, two.actions, strict=False))
+            shorter = min(len(one.actions), len(two.actions))
+            ply = next((ply for ply, (a, b) in pairs if a != b), shorter)
             return Finding(
                 StepState.WARN,
                 f"with the same seed board {one.board} went another way from ply {ply} on",

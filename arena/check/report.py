@@ -1,4 +1,4 @@
-"""The report of a check."""
+"""The steps of a check and their results."""
 
 from __future__ import annotations
 
@@ -24,14 +24,13 @@ class StepState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step of a check.
+    """One step of a check, numbered from 1.
 
     Attributes:
-        number: from 1.
-        name: what was looked at, the same words for every bot: ``start``, ``plays quasenbo``.
+        name: what is judged, the same words for every bot: ``start``, ``plays quasenbo``.
         detail: one sentence about what was found.
-        advice: one sentence, what to do; empty when it is ok.
-        output: what the bot printed, shortened in the middle; empty when it is ok.
+        advice: what to do, one sentence; "" when it is ok.
+        output: what the bot printed, shortened in the middle; "" when it is ok.
     """
 
     number: int
@@ -47,9 +46,7 @@ class Step:
 class CheckReport:
     """The steps of a check that were reached, in order.
 
-    Attributes:
-        bot: its name; empty when bot.toml could not be read.
-        tier: of the sandbox.
+    ``bot`` is "" when bot.toml could not be read; ``tier`` is the sandbox's.
     """
 
     bot: str
@@ -68,17 +65,10 @@ class CheckReport:
 
     def document(self) -> dict[str, Any]:
         """Return the report as JSON values."""
-        return {
-            "bot": self.bot,
-            "sandbox": self.tier,
-            "passed": self.passed,
-            "steps": [_step_document(step) for step in self.steps],
-        }
-
-
-def _step_document(step: Step) -> dict[str, Any]:
-    values = asdict(step)
-    return values | {"seconds": round(values.pop("elapsed").total_seconds(), 3)}
+        steps = [asdict(step) for step in self.steps]
+        for step in steps:
+            step["seconds"] = round(step.pop("elapsed").total_seconds(), 3)
+        return {"bot": self.bot, "sandbox": self.tier, "passed": self.passed, "steps": steps}
 
 
 def shorten(text: str, limit: int = OUTPUT_LIMIT) -> str:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from referee.bot_folder import BotFolder
+    from referee.games.replay import ReplayGame
     from referee.match.runner import MatchResult, Referee
     from referee.sandbox.sandbox import Sandbox
 
@@ -56,10 +57,8 @@ _AT_ONCE: Final = 16
 class CheckOptions:
     """The clock and the time limits of a check.
 
-    Attributes:
-        control: the clock of its games.
-        start_limit: seconds from the start of a process to Ready.
-        goodbye: seconds from MatchOver to the end of a process.
+    ``start_limit`` is from the start of a process to Ready, ``goodbye`` from MatchOver to its end,
+    both in seconds.
     """
 
     control: TimeControl = field(default_factory=lambda: TimeControl.parse("5+0.05"))
@@ -84,7 +83,10 @@ async def check_folder(
         VoidMatchError: this machine is too busy to judge.
     """
     check = _Check(referee, options or CheckOptions(), on_step)
-    scratch = await asyncio.to_thread(_workplace, folder)
+    if not await asyncio.to_thread(folder.is_dir):
+        raise InputError(f"{folder} is not a folder; name the folder that holds bot.toml")
+    # Bots run as another user.
+    scratch = await asyncio.to_thread(Scratch, "check", readable=True)
     try:
         if await check.reads(folder):
             copy = scratch.path / check.name
@@ -93,12 +95,6 @@ async def check_folder(
     finally:
         await asyncio.to_thread(scratch.remove)
     return check.report()
-
-
-def _workplace(folder: Path) -> Scratch:
-    if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder; name the folder that holds bot.toml")
-    return Scratch("check", readable=True)  # bots run as another user
 
 
 async def check_upload(
@@ -223,8 +219,17 @@ class _Check:
         if not whole:
             return  # what follows would say the same again
         await self._many_games(bot)
-        await self._opponents_forfeit(bot)
-        await self._whole()
+        faulty = load_bot_folder(shipped_bot("faulty"))
+        resigning = replace(faulty, command=("python", "bot.py", "--fault", "resign"))
+        games = _Games(parallel=2, boards=4, rotations=1, opponent=resigning)
+        result = await self._match(bot, bot.rulesets[0], games)
+        await self._note("an opponent's forfeit", judging.judge_play(result))
+        results, options = self._results, self._options
+        memory = self._referee.sandbox.limits.memory
+        await self._note("time", judging.judge_time(results, options.control))
+        await self._note("end", judging.judge_end(results, limit=options.goodbye))
+        await self._note("memory", judging.judge_memory(results, limit=memory))
+        await self._note("output", judging.judge_output(results))
 
     def _find_command(self, bot: BotFolder) -> Finding:
         command = BotCommand(words=bot.command, folder=bot.path, protocol=bot.protocol)
@@ -250,22 +255,6 @@ class _Check:
         await self._note("answers in order", judging.judge_order(self._results))
         again = await self._match(bot, ruleset, replace(_TOGETHER, parallel=3))
         await self._note("same seed, same actions", judging.judge_determinism(many, again))
-
-    async def _opponents_forfeit(self, bot: BotFolder) -> None:
-        faulty = load_bot_folder(shipped_bot("faulty"))
-        resigning = replace(faulty, command=("python", "bot.py", "--fault", "resign"))
-        games = _Games(parallel=2, boards=4, rotations=1, opponent=resigning)
-        result = await self._match(bot, bot.rulesets[0], games)
-        found = judging.judge_play(result)
-        await self._note("an opponent's forfeit", found)
-
-    async def _whole(self) -> None:
-        results, options = self._results, self._options
-        memory = self._referee.sandbox.limits.memory
-        await self._note("time", judging.judge_time(results, options.control))
-        await self._note("end", judging.judge_end(results, limit=options.goodbye))
-        await self._note("memory", judging.judge_memory(results, limit=memory))
-        await self._note("output", judging.judge_output(results))
 
     async def _match(self, bot: BotFolder, ruleset: str, games: _Games) -> MatchResult:
         game = parse_ruleset(ruleset)
@@ -306,15 +295,21 @@ class _Check:
         return found.state is not StepState.FAIL
 
 
-async def play_valid(referee: Referee, plan: MatchPlan) -> MatchResult:
+async def play_valid(
+    referee: Referee,
+    plan: MatchPlan,
+    *,
+    progress: Callable[[ReplayGame], None] | None = None,
+    on_void: Callable[[VoidMatchError], None] = lambda _: None,
+) -> MatchResult:
     """Play a match, again with the same seed while it is void.
 
     Raises:
-        VoidMatchError: it was void three times.
+        VoidMatchError: it was void `VOIDS` times.
     """
     for _ in range(VOIDS - 1):
         try:
-            return await referee.play(plan)
-        except VoidMatchError:
-            continue
-    return await referee.play(plan)
+            return await referee.play(plan, progress=progress)
+        except VoidMatchError as error:
+            on_void(error)
+    return await referee.play(plan, progress=progress)

@@ -1,4 +1,4 @@
-"""The command line: ``arena``. One file per noun; heavy imports stay inside the commands."""
+"""Runs the command line, ``arena``; only the modules of the named command are imported."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
-from typer.models import DefaultPlaceholder
 
 from arena.cli.console import EXIT_DONE, EXIT_FAILED, EXIT_INPUT, complain, out
-from arena.errors import ArenaError
+from arena.cli.options import expand
+from arena.errors import ArenaError, LimitError
 from arena.errors import InputError as ArenaInputError
 from referee.errors import InputError as RefereeInputError
 from referee.errors import RefereeError
@@ -25,42 +25,29 @@ SERVER_MODULES = {
 }  # fmt: skip
 """Top-level modules of the `server` extra."""
 
-_PLAY: Final = "Play and build"
-_FOLLOW: Final = "Submit and follow"
-_RUN: Final = "Run an arena"
-_COMPETE: Final = "Competitions"
+PANELS: Final = {
+    "Play and build": ("new", "check", "play", "compare", "replay", "games", "stats", "demo"),
+    "Submit and follow": (
+        "login", "submit", "challenge", "bots", "bot", "ladder", "matches", "match", "watch",
+        "webhook",
+    ),
+    "Run an arena": (
+        "up", "scheduler", "worker", "pipeline", "serve", "queue", "workers", "token", "owners",
+        "ladder-rebuild",
+    ),
+    "Competitions": ("tournament", "league"),
+}  # fmt: skip
+"""The commands and groups of commands, by panel of the help."""
 
-MODULES: Final = {
-    "new": (_PLAY, ("new",)),
-    "check": (_PLAY, ("check",)),
-    "play": (_PLAY, ("play",)),
-    "compare": (_PLAY, ("compare",)),
-    "replay": (_PLAY, ("replay",)),
-    "games": (_PLAY, ("games",)),
-    "stats": (_PLAY, ("stats",)),
-    "demo": (_PLAY, ("demo",)),
-    "login": (_FOLLOW, ("login",)),
-    "submit": (_FOLLOW, ("submit",)),
-    "challenge": (_FOLLOW, ("challenge",)),
-    "bot": (_FOLLOW, ("bots", "bot")),
-    "ladder": (_FOLLOW, ("ladder",)),
-    "match": (_FOLLOW, ("matches", "match")),
-    "watch": (_FOLLOW, ("watch",)),
-    "webhook": (_FOLLOW, ("webhook",)),
-    "service": (_RUN, ("up", "scheduler", "worker")),
-    "pipeline": (_RUN, ("pipeline",)),
-    "serve": (_RUN, ("serve",)),
-    "queue": (_RUN, ("queue", "workers")),
-    "token": (_RUN, ("token", "owners")),
-    "ladder_rebuild": (_RUN, ("ladder-rebuild",)),
-    "tournament": (_COMPETE, ("tournament",)),
-    "league": (_COMPETE, ("league",)),
-}
-"""Each module of this package with its panel of the help, and the commands that it registers."""
+_MODULES: Final = {
+    "bots": "bot", "matches": "match", "up": "service", "scheduler": "service",
+    "worker": "service", "workers": "queue", "owners": "token", "ladder-rebuild": "ladder_rebuild",
+}  # fmt: skip
+"""Modules of this package that are not named after their command."""
 
 
 class _Commands(TyperGroup):
-    """The top of the command line: help in panels, and errors as plain sentences."""
+    """The root group: shows help in panels, and errors as plain sentences."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -74,7 +61,7 @@ class _Commands(TyperGroup):
         super().format_help(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command, and take the validator's own words off what it refuses."""
+        """Run the command, and strip the validator's prefix from its errors."""
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
@@ -98,20 +85,22 @@ def build(word: str) -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback(invoke_without_command=True)(_top)
-    wanted = [module for module, (_, words) in MODULES.items() if word in words]
-    for module in wanted or MODULES:
-        panel, words = MODULES[module]
+    panels = {each: panel for panel, words in PANELS.items() for each in words}
+    for each in [word] if word in panels else panels:
+        panel = panels[each]
         try:
-            import_module(f"arena.cli.{module}").register(app)
+            module = import_module(f"arena.cli.{_MODULES.get(each, each)}")
         except ModuleNotFoundError as error:
-            if wanted or not _is_extra(error):
+            if each == word or not _is_extra(error):
                 raise
-            for each in words:
-                app.command(name=each, help="Needs pip install 'bot-arena[server]'.")(_needs_server)
-        registered: list[Any] = [*app.registered_commands, *app.registered_groups]
-        for command in registered:
-            if isinstance(command.rich_help_panel, DefaultPlaceholder):
-                command.rich_help_panel = panel
+            lacking = "Needs pip install 'bot-arena[server]'."
+            app.command(each, help=lacking, rich_help_panel=panel)(_needs_server)
+            continue
+        found = getattr(module, each.replace("-", "_"))
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=each, rich_help_panel=panel)
+        else:
+            app.command(each, rich_help_panel=panel)(expand(found))
     return app
 
 
@@ -133,7 +122,7 @@ def _top(
 
 
 def _needs_server() -> None:
-    """Stand for a command whose libraries are missing; `_run` tells which."""
+    """Stand in for a command whose libraries are missing."""
 
 
 def main() -> None:
@@ -151,7 +140,9 @@ def _run() -> int:
         # Typer has said what was wrong with the command line, with exit code 2.
         return stop.code if isinstance(stop.code, int) else EXIT_DONE
     except (ArenaInputError, RefereeInputError) as error:
-        complain(str(error))
+        after = error.retry_after if isinstance(error, LimitError) else None
+        again = f"; try again in {max(1, round(after.total_seconds()))} s" if after else ""
+        complain(f"{error}{again}")
         return EXIT_INPUT
     except (ArenaError, RefereeError) as error:
         complain(str(error))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from arena.cli.console import EXIT_FAILED, Json, out, print_json, progress_console
+from arena.cli.console import EXIT_FAILED, Json, print_json, progress_console
 from arena.cli.loop import run_async
+from arena.cli.tables import show
 from arena.errors import InputError
 from arena.matches import replay_file as replay_files
 from arena.matches.report import numbered
@@ -42,10 +44,10 @@ def ask(  # noqa: PLR0913 -- a command's options
     ] = False,
     json: Json = False,
 ) -> None:
-    """Put one stored turn to a local bot and show its answer; no clock runs.
+    """Put one stored turn to a local bot and show its answer.
 
-    The bot gets the seed, the seat and the time left that the bot in that seat had. It is a plain
-    process of your own. Exit code 1 when it does not answer with a legal action.
+    The bot gets the seed, the seat and the time left that the bot in that seat had; no clock runs.
+    It is a plain process of your own. Exit code 1 when it does not answer with a legal action.
     """
     # gRPC and the referee are slow to load.
     from referee.bot_folder import load_bot_folder  # noqa: PLC0415
@@ -59,10 +61,10 @@ def ask(  # noqa: PLR0913 -- a command's options
     turns = stored_turn.turns_until(replay, game=game, ply=ply)
     folder = load_bot_folder(bot)
     if not json:
-        _show_turn(replay, game, turns[-1])
+        show(*_turn_lines(replay, game, turns[-1]))
     if replay.ruleset not in folder.rulesets:
         progress_console.print(
-            f"{bot}/bot.toml does not name {replay.ruleset}; it is asked all the same", markup=False
+            f"{bot}/bot.toml does not name {replay.ruleset}; it is asked all the same"
         )
     reply = run_async(
         question.ask_bot(
@@ -77,7 +79,7 @@ def ask(  # noqa: PLR0913 -- a command's options
     if json:
         print_json(_document(replay, game, turns[-1], reply, problem))
     else:
-        _show_reply(turns[-1], reply, problem)
+        show(*_reply_lines(turns[-1], reply, problem))
     if problem:
         raise typer.Exit(EXIT_FAILED)
 
@@ -93,68 +95,48 @@ def _problem(turn: StoredTurn, reply: Reply) -> str:
     return ""
 
 
-def _show_turn(replay: Replay, number: int, turn: StoredTurn) -> None:
+def _turn_lines(replay: Replay, number: int, turn: StoredTurn) -> Iterator[str]:
     name = numbered(replay.entrants)[turn.game.seats[turn.seat]]
-    lines = [
-        (
-            f"{replay.ruleset}, game {number} (board {turn.game.board}, table {turn.game.table}), "
-            f"ply {turn.ply}: {name} in seat {turn.seat}, {turn.time_left:.3f} s left"
-        ),
-        *(f"  {key}: {_text(value)}" for key, value in _observation(turn).items()),
-        *(f"  event: {event}" for event in turn.events),
-        f"  legal actions: {' '.join(turn.legal_actions)}",
-        f"  stored action: {_stored(name, turn)}",
-    ]
-    for line in lines:
-        out.print(line, markup=False)
+    yield (
+        f"{replay.ruleset}, game {number} (board {turn.game.board}, table {turn.game.table}), "
+        f"ply {turn.ply}: {name} in seat {turn.seat}, {turn.time_left:.3f} s left"
+    )
+    for key, value in asdict(turn.state.observe(turn.seat)).items():
+        words = map(str, value) if isinstance(value, (list, tuple)) else [str(value)]
+        yield f"  {key}: {' '.join(words)}"
+    yield from (f"  event: {event}" for event in turn.events)
+    yield f"  legal actions: {' '.join(turn.legal_actions)}"
+    yield f"  stored action: {_stored(name, turn)}"
 
 
 def _stored(name: str, turn: StoredTurn) -> str:
     """Return what was done in the match, and who did it."""
+    lost = turn.forfeit
+    why = "" if lost is None else f"{lost.reason}: {lost.detail}"
     if turn.action is None:
-        return "none, the game ended here" + (
-            f": {name} forfeited, {turn.forfeit.reason}: {turn.forfeit.detail}"
-            if turn.forfeit is not None
-            else ""
-        )
+        return f"none, the game ended here{f': {name} forfeited, {why}' if lost else ''}"
     if turn.times is not None:
-        return (
-            f"{turn.action} after {turn.times.think / 1e3:.3f} ms "
-            f"({turn.times.charged / 1e3:.3f} ms charged)"
-        )
-    if turn.forfeit is not None:
-        return (
-            f"{turn.action}, by the house, since {name} forfeited at ply {turn.forfeit.ply}, "
-            f"{turn.forfeit.reason}: {turn.forfeit.detail}"
-        )
+        times = turn.times
+        spent = f"{times.think / 1e3:.3f} ms ({times.charged / 1e3:.3f} ms charged)"
+        return f"{turn.action} after {spent}"
+    if lost is not None:
+        return f"{turn.action}, by the house, since {name} forfeited at ply {lost.ply}, {why}"
     return f"{turn.action}, by the referee, which does not ask where there is no choice"
 
 
-def _observation(turn: StoredTurn) -> dict[str, Any]:
-    return asdict(turn.state.observe(turn.seat))
-
-
-def _text(value: object) -> str:
-    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-
-
-def _show_reply(turn: StoredTurn, reply: Reply, problem: str) -> None:
+def _reply_lines(turn: StoredTurn, reply: Reply, problem: str) -> Iterator[str]:
     for stream, text in (("stdout", reply.stdout), ("stderr", reply.stderr)):
-        for line in text.splitlines():
-            out.print(f"  {stream}: {line}", markup=False)
+        yield from (f"  {stream}: {line}" for line in text.splitlines())
     if reply.action is None:
-        out.print(f"no answer, {problem}", markup=False)
+        yield f"no answer, {problem}"
         return
     compared = "" if turn.action is None else ", as stored"
     if turn.action is not None and turn.action != reply.action:
         compared = f", where {turn.action} is stored"
-    out.print(
-        f"answer: {reply.action}{compared}; it thought {reply.think * 1e3:.3f} ms and took "
-        f"{reply.took * 1e3:.3f} ms",
-        markup=False,
-    )
+    spent = f"it thought {reply.think * 1e3:.3f} ms and took {reply.took * 1e3:.3f} ms"
+    yield f"answer: {reply.action}{compared}; {spent}"
     if problem:
-        out.print(f"that is not legal and would lose the game, {problem}", markup=False)
+        yield f"that is not legal and would lose the game, {problem}"
 
 
 def _document(
@@ -168,7 +150,7 @@ def _document(
         "ply": turn.ply,
         "seat": turn.seat,
         "time_left_seconds": turn.time_left,
-        "observation": _observation(turn),
+        "observation": asdict(turn.state.observe(turn.seat)),
         "events": list(turn.events),
         "legal_actions": list(turn.legal_actions),
         "stored_action": turn.action,

@@ -1,21 +1,17 @@
-"""Knock-outs drawn on a terminal: each match beside those that its entrants came from."""
+"""Draws the bracket of a knock-out: each match beside those that its entrants came from."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from arena.v1.competitions_pb2 import (
-    COMPETITION_FORMAT_DOUBLE_ELIMINATION,
-    COMPETITION_FORMAT_GROUPS,
-    COMPETITION_FORMAT_SINGLE_ELIMINATION,
-    CompetitionMatch,
-)
+from arena.v1 import competitions_pb2
+from arena.v1.competitions_pb2 import CompetitionMatch
 
 KNOCK_OUTS = {
-    COMPETITION_FORMAT_SINGLE_ELIMINATION,
-    COMPETITION_FORMAT_DOUBLE_ELIMINATION,
-    COMPETITION_FORMAT_GROUPS,
+    competitions_pb2.COMPETITION_FORMAT_SINGLE_ELIMINATION,
+    competitions_pb2.COMPETITION_FORMAT_DOUBLE_ELIMINATION,
+    competitions_pb2.COMPETITION_FORMAT_GROUPS,
 }
 
 

@@ -1,4 +1,4 @@
-"""``arena check``: the numbered steps that a bot goes through before it may play."""
+"""``arena check``: run the checks that a bot has to pass before it may play."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from arena.check.report import CheckReport, Step, StepState
 from arena.check.run import CheckOptions, check_folder
@@ -18,11 +19,6 @@ from referee.sandbox.sandbox import PlainSandbox
 from referee.sandbox.selftest import detect_sandbox
 
 STYLES = {StepState.OK: "green", StepState.WARN: "yellow", StepState.FAIL: "red"}
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="check")(check)
 
 
 def check(
@@ -51,21 +47,17 @@ def check(
     report = run_async(main())
     if json:
         print_json(report.document())
-    elif report.passed:
-        out.print(f"{report.bot} is fit to play; sandbox: {report.tier}", markup=False)
     else:
-        out.print(f"{report.bot or bot} is not fit to play; sandbox: {report.tier}", markup=False)
+        fit = "fit" if report.passed else "not fit"
+        out.print(f"{report.bot or bot} is {fit} to play; sandbox: {report.tier}")
     if not report.passed:
         raise typer.Exit(EXIT_FAILED)
 
 
 def _show(step: Step) -> None:
-    style = STYLES[step.state]
-    out.print(
-        f"{step.number:2}  [{style}]{step.state:<4}[/{style}]  {step.name}: ", end="", markup=True
-    )
-    out.print(step.detail, markup=False)
+    head = Text.assemble(f"{step.number:2}  ", (f"{step.state:<4}", STYLES[step.state]))
+    out.print(head.append(f"  {step.name}: {step.detail}"))
     if step.advice:
-        out.print(f"          to do: {step.advice}", markup=False)
+        out.print(f"          to do: {step.advice}")
     for line in step.output.splitlines():
-        out.print(f"          | {line}", markup=False)
+        out.print(f"          | {line}")

@@ -1,27 +1,26 @@
-"""``arena compare``: is the new version better? A sequential test on sets of duplicate boards."""
+"""``arena compare``: test sequentially whether a version is better, on duplicate boards."""
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from arena.check.run import play_valid
 from arena.cli.console import EXIT_FAILED, Json, out, print_json, progress_console
 from arena.cli.loop import run_async
-from arena.cli.play import core_count, elo_text, play_until_valid
+from arena.cli.play import MatchOptions, core_count, elo_text, tell_void
+from arena.cli.stats import test_document
 from arena.errors import InputError
 from arena.matches.report import finite, sets_of
 from arena.ratings.sprt import SetCounts, SprtVerdict, bounds, estimate, llr, verdict
 from referee.bot_folder import load_bot_folder
-from referee.clock import TimeControl
 from referee.games import Game, parse_ruleset
-from referee.games.random_streams import board_seed, seed_from_text
+from referee.games.random_streams import board_seed
 from referee.games.replay import Replay, ReplayGame
 from referee.match.runner import MatchPlan, Referee
-from referee.match.settings import TableSettings
 from referee.sandbox.sandbox import PlainSandbox
 
 SENTENCES = {
@@ -29,11 +28,6 @@ SENTENCES = {
     SprtVerdict.ELO1: "NEW is better than ELO0, as far as the test can tell",
     SprtVerdict.CONTINUE: "undecided: the boards ran out; ask for more with --max-boards",
 }
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="compare")(compare)
 
 
 def compare(  # noqa: PLR0913 -- a command's options
@@ -47,9 +41,7 @@ def compare(  # noqa: PLR0913 -- a command's options
     beta: Annotated[float, typer.Option(help="Chance to refuse NEW at a lead of ELO1.")] = 0.05,
     max_boards: Annotated[int, typer.Option(min=1, help="Give up after so many.")] = 20_000,
     batch: Annotated[int, typer.Option(min=1, help="Boards between two looks.")] = 64,
-    parallel: Annotated[int, typer.Option(min=1, max=256, help="Open games of a table.")] = 32,
-    time: Annotated[str, typer.Option(help="BANK+INCREMENT in seconds.")] = "5+0.05",
-    seed: Annotated[str, typer.Option(help="64 hex digits, or any text; random without.")] = "",
+    options: MatchOptions,
     json: Json = False,
 ) -> None:
     """Test whether NEW is better than BASE; exit 1 if it is not.
@@ -66,15 +58,8 @@ def compare(  # noqa: PLR0913 -- a command's options
         )
     bounds(alpha=alpha, beta=beta)
     llr(SetCounts(games_each=1), elo0=elo0, elo1=elo1)
-    folders = (load_bot_folder(new), load_bot_folder(base))
-    plan = MatchPlan(
-        game=game,
-        seed=seed_from_text(seed) if seed else secrets.token_bytes(32),
-        boards=batch,
-        entrants=folders * (game.entrants // 2),
-        settings=TableSettings(control=TimeControl.parse(time), parallel_games=parallel),
-        rotations=game.rotations,
-    )
+    folders = (load_bot_folder(new), load_bot_folder(base)) * (game.entrants // 2)
+    plan = options.plan(game, folders, boards=batch, rotations=game.rotations)
     test = SequentialTest(game, elo0=elo0, elo1=elo1, alpha=alpha, beta=beta)
     run_async(_play(plan, test, max_boards=max_boards, quiet=json))
     if json:
@@ -86,7 +71,7 @@ def compare(  # noqa: PLR0913 -- a command's options
 
 
 class SequentialTest:
-    """A test in progress: NEW holds the even entrants, BASE the odd ones.
+    """A sequential test in progress; NEW has the even entrants, BASE the odd ones.
 
     Attributes:
         counts: of the sets so far.
@@ -107,24 +92,21 @@ class SequentialTest:
 
     @property
     def verdict(self) -> SprtVerdict:
-        """What it decides."""
+        """The decision so far."""
         return verdict(self.llr, alpha=self.alpha, beta=self.beta)
 
     def add(self, replay: Replay) -> None:
-        """Count a batch."""
+        """Count the sets and forfeits of a batch."""
         for games in sets_of(replay).values():
             self.counts.add(sum(half_points(game) for game in games))
             self.boards += 1
         for game in replay.games:
-            lost = [0, 0]
-            for forfeit in game.forfeits:
-                lost[game.seats[forfeit.seat] % 2] += 1
-            self.forfeits = (self.forfeits[0] + lost[0], self.forfeits[1] + lost[1])
+            new, base = _lost(game)
+            self.forfeits = (self.forfeits[0] + new, self.forfeits[1] + base)
 
     def document(self) -> dict[str, Any]:
         """Return the test as JSON."""
         found = estimate(self.counts)
-        lower, upper = bounds(alpha=self.alpha, beta=self.beta)
         return {
             "boards": self.boards,
             "games": self.boards * self.counts.games_each,
@@ -134,17 +116,12 @@ class SequentialTest:
             "elo_error": found.elo_error,
             "nelo": found.nelo,
             "los": found.los,
-            "llr": self.llr,
-            "elo0": self.elo0,
-            "elo1": self.elo1,
-            "lower": lower,
-            "upper": upper,
-            "verdict": str(self.verdict),
+            **test_document(self.counts, (self.elo0, self.elo1), alpha=self.alpha, beta=self.beta),
             "forfeits": {"new": self.forfeits[0], "base": self.forfeits[1]},
         }
 
     def line(self) -> str:
-        """Return how the test stands, in one line."""
+        """Return the state of the test in one line."""
         found = estimate(self.counts)
         lower, upper = bounds(alpha=self.alpha, beta=self.beta)
         return (
@@ -159,14 +136,17 @@ def half_points(game: ReplayGame) -> int:
 
     Who forfeited lost; else more points win.
     """
-    out = [0, 0]
-    for forfeit in game.forfeits:
-        out[game.seats[forfeit.seat] % 2] += 1
-    points = [0, 0]
+    lost, points = _lost(game), [0, 0]
     for seat, entrant in enumerate(game.seats):
         points[entrant % 2] += game.outcome.points[seat]
-    new, base = (-out[0], -out[1]) if out[0] != out[1] else (points[0], points[1])
+    new, base = points if lost[0] == lost[1] else (lost[1], lost[0])
     return (new > base) + (new >= base)
+
+
+def _lost(game: ReplayGame) -> tuple[int, int]:
+    """Return the forfeits of NEW's side and of BASE's."""
+    sides = [game.seats[forfeit.seat] % 2 for forfeit in game.forfeits]
+    return sides.count(0), sides.count(1)
 
 
 async def _play(plan: MatchPlan, test: SequentialTest, *, max_boards: int, quiet: bool) -> None:
@@ -178,20 +158,19 @@ async def _play(plan: MatchPlan, test: SequentialTest, *, max_boards: int, quiet
             seed=board_seed(plan.seed, number),
             boards=min(plan.boards, max_boards - test.boards),
         )
-        result = await play_until_valid(referee, part)
+        result = await play_valid(referee, part, on_void=tell_void)
         test.add(result.replay)
         number += 1
         if not quiet:
-            progress_console.print(test.line(), markup=False)
+            progress_console.print(test.line())
 
 
 def _show(test: SequentialTest) -> None:
-    document = test.document()
-    out.print(test.line(), markup=False)
-    cells = " ".join(str(count) for count in document["counts"])
-    out.print(f"sets by half points of NEW, from none to all: {cells}", markup=False)
-    out.print(f"[{test.elo0:g}, {test.elo1:g}] {SENTENCES[test.verdict]}", markup=False)
+    cells = " ".join(str(count) for _, count in test.counts.cells())
+    out.print(test.line())
+    out.print(f"sets by half points of NEW, from none to all: {cells}")
+    out.print(f"[{test.elo0:g}, {test.elo1:g}] {SENTENCES[test.verdict]}")
     if test.verdict is not SprtVerdict.CONTINUE:
         out.print("An Elo measured where a test stops is biased away from zero.")
     if any(test.forfeits):
-        out.print(f"forfeits: NEW {test.forfeits[0]}, BASE {test.forfeits[1]}", markup=False)
+        out.print(f"forfeits: NEW {test.forfeits[0]}, BASE {test.forfeits[1]}")

@@ -1,4 +1,4 @@
-"""What every command shares: where it prints, how it fails, JSON."""
+"""Consoles, exit codes and options that commands share."""
 
 from __future__ import annotations
 
@@ -19,15 +19,21 @@ DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", help="The arena's data folder; ARENA_DATA_DIR, ./arena-data."),
 ]
+KeepDir = Annotated[
+    Path | None, typer.Option("--data-dir", help="Keep everything there; a temporary folder.")
+]
+BotFolders = Annotated[
+    list[Path] | None, typer.Option("--bot", help="A bot's folder; the sample bots.")
+]
 RedisUrl = Annotated[
     str | None,
     typer.Option("--redis-url", help="A Redis of your own instead; ARENA_REDIS_URL."),
 ]
 
-out = Console(highlight=False, soft_wrap=True)
+out = Console(markup=False, highlight=False, soft_wrap=True)
 """Results, on stdout."""
 
-progress_console = Console(stderr=True, highlight=False)
+progress_console = Console(stderr=True, markup=False, highlight=False)
 """Progress and complaints, on stderr."""
 
 

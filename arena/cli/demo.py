@@ -1,4 +1,4 @@
-"""``arena demo``: the whole arena in a temporary folder, with the sample bots."""
+"""``arena demo``: run a whole arena in a temporary folder, with the sample bots."""
 
 from __future__ import annotations
 
@@ -6,19 +6,27 @@ import asyncio
 import shutil
 import time
 import tomllib
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-import arena as package
 from arena.api.messages import ladder_entry
 from arena.backend.ladders import LadderLine
-from arena.cli.console import EXIT_FAILED, Json, out, print_json, progress_console
+from arena.cli.console import (
+    EXIT_FAILED,
+    BotFolders,
+    Json,
+    KeepDir,
+    out,
+    print_json,
+    progress_console,
+)
 from arena.cli.ladder import ladder_table
 from arena.cli.tables import show
 from arena.config import LadderSettings, load
@@ -26,9 +34,10 @@ from arena.context import Arena, connected
 from arena.documents import document
 from arena.errors import InputError
 from arena.processes.lifecycle import run_until_told
-from arena.processes.supervisor import Supervisor, running
+from arena.processes.supervisor import running
 from arena.queue import rebuild
 from arena.queue.strengths import LadderStrengths
+from arena.sample_bots import shipped_bot
 from referee.bot_folder import load_bot_folder
 from referee.games import parse_ruleset
 from referee.sandbox.scratch import Scratch
@@ -56,11 +65,6 @@ LOOK = 0.25
 """Seconds between two looks at the ladders."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="demo")(demo)
-
-
 def demo(
     *,
     matches: Annotated[
@@ -70,59 +74,29 @@ def demo(
         int | None,
         typer.Option(min=1, max=1000, help="Of a match: more tell bots apart sooner; 1."),
     ] = None,
-    data_dir: Annotated[
-        Path | None, typer.Option("--data-dir", help="Keep everything there; a temporary folder.")
-    ] = None,
-    bots: Annotated[
-        list[Path] | None, typer.Option("--bot", help="A bot's folder; the sample bots.")
-    ] = None,
+    data_dir: KeepDir = None,
+    bots: BotFolders = None,
     json: Json = False,
 ) -> None:
     """Play ladders of both games with the sample bots."""
     folders = [load_bot_folder(each).path for each in bots] if bots else sample_bots()
-    scratch = Scratch("demo") if data_dir is None else None
-    folder = data_dir if scratch is None else scratch.path / "data"
-    settings = load(
-        data_dir=folder,
-        redis_url="",
-        archive_url="",
-        workers=1,
-        grace=2,
-        metrics_port=None,
-        ladders={
-            each: LadderSettings(boards=boards or BOARDS, time_control=TIME_CONTROL)
-            for each in RULESETS
-        },
-    )
+    ladder = LadderSettings(boards=boards or BOARDS, time_control=TIME_CONTROL)
     show = _Show(matches=matches, quiet=json)
-    try:
+    with own_settings(data_dir=data_dir, ladders=dict.fromkeys(RULESETS, ladder)) as settings:
         run_until_told(lambda stopping: _run(settings, folders, show, stopping))
-    finally:
-        if scratch is not None:
-            scratch.remove()
     show.end(json=json)
     if not show.sound:
         raise typer.Exit(EXIT_FAILED)
 
 
 def sample_bots() -> list[Path]:
-    """Return the folders of the sample bots that can play on this machine.
-
-    Raises:
-        InputError: the installation holds none.
-    """
-    home = Path(package.__file__).parent
-    found = next(
-        (each for each in (home / "_sample_bots", home.parent / "sample_bots") if each.is_dir()),
-        None,
-    )
-    if found is None:
-        raise InputError("this installation holds no sample bots; name folders with --bot")
-    return [each.parent for each in sorted(found.glob("*/bot.toml")) if _can_play(each)]
+    """Return the folders of the sample bots that can play on this machine."""
+    home = shipped_bot("random").parent
+    return [each.parent for each in sorted(home.glob("*/bot.toml")) if _can_play(each)]
 
 
 def _can_play(file: Path) -> bool:
-    """Leave out bots made to fail, and those in JavaScript where something is missing."""
+    """Return whether a sample bot is no faulty one and has its programs and packages here."""
     document = tomllib.loads(file.read_text(encoding="utf-8"))
     if document["name"] == "faulty":
         return False
@@ -131,29 +105,63 @@ def _can_play(file: Path) -> bool:
     return shutil.which("node") is not None and (file.parent / "node_modules").is_dir()
 
 
-async def _run(
-    settings: Settings, folders: Sequence[Path], show: _Show, stopping: asyncio.Event
-) -> None:
+@contextmanager
+def own_settings(*, data_dir: Path | None, **others: Any) -> Iterator[Settings]:
+    """Yield the settings of an arena that runs as long as its command.
+
+    Args:
+        data_dir: where everything is kept; None for a folder that is removed at the end.
+        **others: further settings.
+    """
+    scratch = Scratch("arena")
+    try:
+        yield load(
+            data_dir=data_dir or scratch.path / "data",
+            redis_url="",
+            archive_url="",
+            workers=1,
+            grace=2,
+            metrics_port=None,
+            **others,
+        )
+    finally:
+        scratch.remove()
+
+
+@asynccontextmanager
+async def own_arena(
+    settings: Settings, stopping: asyncio.Event, *, log: str, scheduling: Sequence[str] = ()
+) -> AsyncIterator[tuple[Arena, asyncio.Task[None]]]:
+    """Run an arena while the block runs.
+
+    Args:
+        settings: as `own_settings` makes them.
+        stopping: ends the arena; is set at the end of the block.
+        log: the file below the data folder to which its processes write.
+        scheduling: further arguments of the scheduler.
+
+    Yields:
+        the arena, and the task that ends when its processes do.
+    """
     settings.data_dir.mkdir(parents=True, exist_ok=True)
-    scheduling = () if show.matches is None else ("--matches", str(show.matches))
-    with (settings.data_dir / "demo.log").open("ab") as log:
-        async with running(settings, scheduling=scheduling, output=log) as supervisor:
+    with (settings.data_dir / log).open("ab") as output:
+        async with running(settings, scheduling=scheduling, output=output) as supervisor:
             watching = asyncio.create_task(supervisor.watch(stopping))
             try:
-                await _follow(settings, folders, show, supervisor, watching)
+                here = settings.model_copy(update={"redis_url": supervisor.url})
+                async with connected(here) as arena:
+                    yield arena, watching
             finally:
                 stopping.set()
                 await watching
 
 
-async def _follow(
-    settings: Settings,
-    folders: Sequence[Path],
-    show: _Show,
-    supervisor: Supervisor,
-    watching: asyncio.Task[None],
+async def _run(
+    settings: Settings, folders: Sequence[Path], show: _Show, stopping: asyncio.Event
 ) -> None:
-    async with connected(settings.model_copy(update={"redis_url": supervisor.url})) as arena:
+    scheduling = () if show.matches is None else ("--matches", str(show.matches))
+    running_here = own_arena(settings, stopping, log="demo.log", scheduling=scheduling)
+    async with running_here as (arena, watching):
         for folder in folders:
             await add_bot(arena, folder, owner=HOUSE, rulesets=RULESETS)
         show.begin(await _playable(arena))
@@ -164,16 +172,12 @@ async def _follow(
 
 
 async def _playable(arena: Arena) -> list[str]:
-    """Return the ladders of the demo that have enough bots.
-
-    Raises:
-        InputError: none has.
-    """
-    playable = []
-    for ruleset in RULESETS:
-        entrants = parse_ruleset(ruleset).entrants
-        if await arena.queues.ladder(ruleset).size() >= entrants:
-            playable.append(ruleset)
+    """Return the ladders of the demo that have enough bots; InputError if none has."""
+    playable = [
+        ruleset
+        for ruleset in RULESETS
+        if await arena.queues.ladder(ruleset).size() >= parse_ruleset(ruleset).entrants
+    ]
     if not playable:
         raise InputError("too few bots for any ladder; name more folders with --bot")
     return playable
@@ -187,8 +191,8 @@ async def add_bot(
     Args:
         arena: where.
         folder: holds bot.toml.
-        owner: whose it is; registered when it is new.
-        rulesets: only these ladders are opened and entered; None for all that the bot plays.
+        owner: registered if new.
+        rulesets: the ladders to enter; None for all that the bot plays.
 
     Raises:
         InputError: the folder or the owner's name is not fit, or the bot is another owner's.
@@ -224,14 +228,13 @@ async def _entries(arena: Arena, ruleset: str) -> list[ladders_pb2.LadderEntry]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Ladder:
+class _Ladder(NamedTuple):
     entries: list[ladders_pb2.LadderEntry]
     matches: int
 
 
 class _Show:
-    """What the demo shows: a live table per ladder on a terminal, lines elsewhere."""
+    """Shows the ladders of the demo: live tables on a terminal, lines elsewhere."""
 
     def __init__(self, *, matches: int | None, quiet: bool) -> None:
         self.matches = matches
@@ -248,7 +251,7 @@ class _Show:
 
     @property
     def played(self) -> int:
-        """How many matches have been played."""
+        """The number of matches played."""
         return sum(each.matches for each in self._ladders.values())
 
     @property
@@ -263,7 +266,7 @@ class _Show:
             self._live.start()
 
     async def look(self, arena: Arena) -> None:
-        """Read the ladders, and show what is new."""
+        """Read the ladders, and show what has changed."""
         self._seconds = time.monotonic() - self._begun
         for ruleset in self._rulesets:
             done = (await arena.queues.queue(ruleset).counts()).done
@@ -274,10 +277,10 @@ class _Show:
             self._live.update(self._picture(), refresh=True)
         elif not self._quiet and self.played >= self._told + 10:
             self._told = self.played
-            progress_console.print(self._progress(), markup=False)
+            progress_console.print(self._progress())
 
     async def check(self, arena: Arena) -> None:
-        """Replay the logs: the ratings and the bank must be what they say."""
+        """Compare the ratings and the bank with those that follow from the logs."""
         for ruleset in self._rulesets:
             self._reports[ruleset] = await rebuild.replay(
                 arena.queues.ladder(ruleset), arena.archive
@@ -296,7 +299,7 @@ class _Show:
             show(self._picture())
         for ruleset, report in self._reports.items():
             verdict = "live = replayed" if report.equal else "live and replayed differ"
-            out.print(f"{ruleset}: sum + bank {report.balance}, {verdict}", markup=False)
+            out.print(f"{ruleset}: sum + bank {report.balance}, {verdict}")
 
     def _progress(self) -> str:
         of = f" of {self.matches}" if self.matches is not None else ""

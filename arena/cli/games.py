@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from arena.cli.console import Json, out, print_json
-from referee.games import parse_ruleset
-from referee.games.registry import games
+from arena.cli.tables import Column, show, table
+from referee.games import parse_ruleset, registry
 
 if TYPE_CHECKING:
     from referee.games.base import GameInfo, Option
 
+_COLUMNS = (
+    Column("  option"),
+    Column("values", wraps=True),
+    Column("default"),
+    Column("meaning", wraps=True),
+)
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="games")(show)
 
-
-def show(
+def games(
     ruleset: Annotated[
         str, typer.Argument(help="A ruleset to explain; every game without it.")
     ] = "",
@@ -31,38 +33,30 @@ def show(
     if ruleset:
         _explain(ruleset, json=json)
     elif json:
-        print_json({"games": [_document(info) for info in games()]})
+        print_json({"games": [_document(info) for info in registry.games()]})
     else:
-        for info in games():
+        for info in registry.games():
             _show_game(info)
-        out.print("A ruleset is a game with options: quasenbo:double=yes,players=3", markup=False)
+        out.print("A ruleset is a game with options: quasenbo:double=yes,players=3")
 
 
 def _explain(ruleset: str, *, json: bool) -> None:
     game = parse_ruleset(ruleset)
-    facts = {
-        "ruleset": game.ruleset,
-        "seats": game.seats,
-        "entrants": game.entrants,
-        "deck": list(game.deck),
-    }
     if json:
-        print_json(facts)
+        names = ("ruleset", "seats", "entrants", "deck")
+        print_json({name: getattr(game, name) for name in names})
         return
-    out.print(f"{game.ruleset}: {game.seats} seats, {game.entrants} entrants", markup=False)
-    out.print(f"deck: {' '.join(game.deck)}", markup=False)
+    show(f"{game.ruleset}: {game.seats} seats, {game.entrants} entrants")
+    show(f"deck: {' '.join(game.deck)}")
 
 
 def _show_game(info: GameInfo) -> None:
-    out.print(f"{info.name}: {info.title}, {info.seats} seats", markup=False)
-    out.print(f"  {info.summary}", markup=False)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
-    for heading in ("option", "values", "default", "meaning"):
-        table.add_column(heading)
-    for option in info.options:
-        table.add_row(option.name, _values(option), option.default or "depends", option.meaning)
-    out.print(table)
-    out.print()
+    rows = [
+        (f"  {each.name}", _values(each), each.default or "depends", each.meaning)
+        for each in info.options
+    ]
+    show(f"{info.name}: {info.title}, {info.seats} seats", f"  {info.summary}")
+    show(table(_COLUMNS, rows), "")
 
 
 def _values(option: Option) -> str:
@@ -72,18 +66,6 @@ def _values(option: Option) -> str:
 
 
 def _document(info: GameInfo) -> dict[str, Any]:
-    return {
-        "name": info.name,
-        "title": info.title,
-        "summary": info.summary,
-        "seats": info.seats,
-        "options": [
-            {
-                "name": option.name,
-                "values": list(option.values),
-                "default": option.default or None,
-                "meaning": option.meaning,
-            }
-            for option in info.options
-        ],
-    }
+    options = [{**asdict(each), "default": each.default or None} for each in info.options]
+    names = ("name", "title", "summary", "seats")
+    return {**{name: getattr(info, name) for name in names}, "options": options}

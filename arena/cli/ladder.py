@@ -1,4 +1,4 @@
-"""``arena ladder``: the standings of a ladder, or of every ladder."""
+"""``arena ladder``: show the standings of a ladder, or of every ladder."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from arena.cli.console import Json, out, print_json
-from arena.cli.remote import Server, calling, pages
+from arena.cli.console import out
+from arena.cli.remote import Remote
 from arena.cli.tables import Column, table
-from arena.cli.tables import show as show_table
 from arena.documents import document
 from arena.v1 import ladders_pb2
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rich.console import RenderableType
-
-    from arena.client import Client
 
 _PAGE: Final = 200
 _COLUMNS: Final = (
@@ -34,46 +31,36 @@ _COLUMNS: Final = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="ladder")(ladder)
-
-
 def ladder(
     ruleset: Annotated[
         str, typer.Argument(metavar="[RULESET]", help="A ladder; all without it.")
     ] = "",
     *,
     count: Annotated[int, typer.Option(min=1, help="Bots to show.")] = 50,
-    server: Server = None,
-    json: Json = False,
+    arena: Remote,
 ) -> None:
-    """Show the standings."""
-    with calling(server) as client:
-        rulesets = [ruleset] if ruleset else _rulesets(client)
-        found = [_get(client, each, count=count) for each in rulesets]
-    if json:
-        print_json({"ladders": [document(each) for each in found]})
-        return
-    if not found:
+    """Show the standings of a ladder, or of all."""
+    rulesets = [ruleset] if ruleset else _rulesets(arena)
+    found = [_get(arena, each, count=count) for each in rulesets]
+    arena.tell(
+        {"ladders": [document(each) for each in found]},
+        *(ladder_table(each.ladder.ruleset, each.entries) for each in found),
+    )
+    if not found and not arena.json:
         out.print("There is no ladder yet; `arena submit DIR` brings a bot that opens one.")
-    for each in found:
-        show_table(ladder_table(each.ladder.ruleset, each.entries))
 
 
-def _rulesets(client: Client) -> list[str]:
-    answer = client.ask(client.stub.ListLadders, ladders_pb2.ListLaddersRequest())
+def _rulesets(arena: Remote) -> list[str]:
+    answer = arena.ask(arena.stub.ListLadders, ladders_pb2.ListLaddersRequest())
     return [ladder.ruleset for ladder in answer.ladders]
 
 
-def _get(client: Client, ruleset: str, *, count: int) -> ladders_pb2.GetLadderResponse:
+def _get(arena: Remote, ruleset: str, *, count: int) -> ladders_pb2.GetLadderResponse:
     """Return a ladder with its best bots."""
     request = ladders_pb2.GetLadderRequest(ruleset=ruleset, page_size=min(count, _PAGE))
-    found = ladders_pb2.GetLadderResponse()
-    for page in pages(client, client.stub.GetLadder, request):
-        found.MergeFrom(page)
-        if len(found.entries) >= count:
-            break
+    found = arena.ask_all(
+        arena.stub.GetLadder, request, enough=lambda found: len(found.entries) >= count
+    )
     del found.entries[count:]
     return found
 

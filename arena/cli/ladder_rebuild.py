@@ -1,11 +1,13 @@
-"""``arena ladder-rebuild``: prove, beside the data, that the ladders follow from their logs."""
+"""``arena ladder-rebuild``: check that the ratings of ladders follow from their logs."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from arena.backend.backend import Backend
 from arena.cli.console import (
     EXIT_FAILED,
     DataDir,
@@ -18,19 +20,11 @@ from arena.cli.console import (
 from arena.cli.loop import run_async
 from arena.config import load
 from arena.context import connected
-from arena.errors import NotFoundError
 from arena.queue import rebuild
-from referee.games import parse_ruleset
 
 if TYPE_CHECKING:
     from arena.config import Settings
-    from arena.context import Arena
     from arena.queue.rebuild import ReplayReport
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="ladder-rebuild")(ladder_rebuild)
 
 
 def ladder_rebuild(
@@ -40,7 +34,7 @@ def ladder_rebuild(
     redis_url: RedisUrl = None,
     json: Json = False,
 ) -> None:
-    """Replay logs and compare the ratings.
+    """Recompute ratings from the log and compare.
 
     Runs where the data is, without the API; exit 1 when a ladder does not follow from its log.
     """
@@ -52,8 +46,7 @@ def ladder_rebuild(
             verdict = "live = replayed" if report.equal else "live and replayed differ"
             out.print(
                 f"{each}: {report.sequence} entries, {report.annulled} annulled, sum + bank "
-                f"{report.balance}: {verdict}",
-                markup=False,
+                f"{report.balance}: {verdict}"
             )
         for difference in report.differences:
             complain(
@@ -66,24 +59,10 @@ def ladder_rebuild(
 
 async def _replay(settings: Settings, ruleset: str) -> dict[str, ReplayReport]:
     async with connected(settings) as arena:
-        wanted = [await _known(arena, ruleset)] if ruleset else await arena.queues.rulesets()
         return {
-            each: await rebuild.replay(arena.queues.ladder(each), arena.archive) for each in wanted
+            each: await rebuild.replay(arena.queues.ladder(each), arena.archive)
+            for each in await Backend.of(arena).rulesets(ruleset)
         }
-
-
-async def _known(arena: Arena, text: str) -> str:
-    """Return a ladder's canonical ruleset.
-
-    Raises:
-        InputError: no such game, or no bot was ever added to its ladder.
-    """
-    ruleset = parse_ruleset(text).ruleset
-    known = await arena.queues.rulesets()
-    if ruleset not in known:
-        there = ", ".join(known) or "none yet; `arena bot add` opens them"
-        raise NotFoundError(f"there is no ladder of {ruleset}; the ladders are: {there}")
-    return ruleset
 
 
 def _document(report: ReplayReport) -> dict[str, Any]:
@@ -92,8 +71,5 @@ def _document(report: ReplayReport) -> dict[str, Any]:
         "entries": report.sequence,
         "annulled": report.annulled,
         "balance": report.balance,
-        "differences": [
-            {"name": each.name, "live": each.live, "replayed": each.replayed}
-            for each in report.differences
-        ],
+        "differences": [asdict(each) for each in report.differences],
     }

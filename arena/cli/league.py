@@ -1,37 +1,22 @@
-"""``arena league``: divisions that play season after season, with promotion and relegation."""
+"""``arena league``: join, show and run leagues: seasons in divisions, with promotion."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from arena.cli.competition import (
-    OVER,
-    change,
-    enter,
-    look,
-    name_of,
-    state_word,
-    take_out,
-    tell,
-    until_over,
-)
-from arena.cli.console import Json, out, print_json
-from arena.cli.format_options import Bots, Everybody, Rated, Ruleset, Seed, TimeControl, Weight
-from arena.cli.remote import Server, calling, moment
+from arena.cli import competition
+from arena.cli.competition import CreateOptions, Ruleset, name_of, state_word
+from arena.cli.options import group
+from arena.cli.remote import Remote, moment
 from arena.cli.tables import Column, table
-from arena.cli.tables import show as show_table
-from arena.documents import document
 from arena.errors import NotFoundError
 from arena.v1 import competitions_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import RenderableType
-
-    from arena.client import Client
 
 Name = Annotated[str, typer.Argument(help="The league.")]
 Bot = Annotated[str, typer.Argument(help="A bot; it plays with its active version.")]
@@ -48,99 +33,55 @@ _COLUMNS: Final = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    noun = typer.Typer(name="league", help="Join, watch and run leagues.", no_args_is_help=True)
-    noun.command(name="list")(show_all)
-    noun.command(name="show")(show)
-    noun.command(name="season")(season)
-    noun.command(name="join")(join)
-    noun.command(name="leave")(leave)
-    noun.command(name="create")(create)
-    noun.command(name="pause")(pause)
-    noun.command(name="resume")(resume)
-    noun.command(name="cancel")(cancel)
-    app.add_typer(noun)
-
-
-def show_all(*, server: Server = None, json: Json = False) -> None:
+def list_(*, arena: Remote) -> None:
     """List the leagues."""
-    with calling(server) as client:
-        request = competitions_pb2.ListLeaguesRequest()
-        answer = client.ask(client.competitions.ListLeagues, request)
-    if json:
-        print_json(document(answer))
-        return
-    rows = [
-        (
-            name_of(each.id),
-            each.rules.ruleset,
-            state_word(each.state),
-            str(each.season),
-            moment(each.create_time),
-        )
-        for each in answer.leagues
-    ]
-    show_table(table(_COLUMNS, rows))
+    request = competitions_pb2.ListLeaguesRequest()
+    answer = arena.ask(arena.competitions.ListLeagues, request)
+    arena.tell(answer, table(_COLUMNS, map(_cells, answer.leagues)))
 
 
-def show(name: Name, *, server: Server = None, json: Json = False) -> None:
-    """Show who plays, and where everybody came."""
-    with calling(server) as client:
-        found = _get(client, name)
-    _tell(found, json=json)
-    if not json and (places := _places(found)):
-        show_table(history_table(places))
+def _cells(found: competitions_pb2.League) -> list[str]:
+    name, state, created = name_of(found.id), state_word(found.state), moment(found.create_time)
+    return [name, found.rules.ruleset, state, str(found.season), created]
 
 
-def season(  # noqa: PLR0913 -- a command's options
+def show(name: Name, *, arena: Remote) -> None:
+    """Show a league, its bots and their places by season."""
+    found = _get(arena, name)
+    history = [history_table(places)] if (places := _places(found)) else []
+    arena.tell(found, *_lines(found), *history)
+
+
+def season(
     name: Name,
     number: Annotated[int, typer.Argument(min=0, help="Which; 0 for the latest.")] = 0,
     *,
     begin: Annotated[
         bool, typer.Option("--start", help="Begin the next one, once the present one is over.")
     ] = False,
-    cross: Annotated[bool, typer.Option("--cross", help="Add who did how against whom.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print the standings as CSV.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for its end before.")] = False,
-    server: Server = None,
-    json: Json = False,
+    options: competition.ShowOptions,
+    arena: Remote,
 ) -> None:
     """Show a season's standings, or begin the next."""
-    with calling(server) as client:
-        if begin:
-            _begin(client, name, json=json)
-            return
-        latest = number or _get(client, name).league.season
-        if not latest:
-            raise NotFoundError(f"no season of {name} has begun; `--start` begins one")
-        which = f"{_id(name)}.s{latest}"
-        if wait:
-            until_over(client, which, quiet=json or csv)
-        view = look(client, which)
-    tell(view, json=json, cross=cross, csv=csv)
+    if begin:
+        request = competitions_pb2.CallSeasonRequest(league=_id(name))
+        answer = arena.ask(arena.competitions.CallSeason, request)
+        arena.tell(answer, f"{name}: the next season is due now")
+        return
+    latest = number or _get(arena, name).league.season
+    if not latest:
+        raise NotFoundError(f"no season of {name} has begun; `--start` begins one")
+    competition.show(arena, f"{_id(name)}.s{latest}", options)
 
 
-def _begin(client: Client, name: str, *, json: bool) -> None:
-    request = competitions_pb2.CallSeasonRequest(league=_id(name))
-    answer = client.ask(client.competitions.CallSeason, request)
-    if json:
-        print_json(document(answer))
-    else:
-        out.print(f"{name}: the next season is due now", markup=False)
+def join(name: Name, bot: Bot, *, arena: Remote) -> None:
+    """Enter a bot from the next season on."""
+    competition.enter(arena, _id(name), bot)
 
 
-def join(name: Name, bot: Bot, *, server: Server = None, json: Json = False) -> None:
-    """Let a bot play from the next season on."""
-    enter(_id(name), bot, server=server, json=json)
-
-
-def leave(name: Name, bot: Bot, *, server: Server = None, json: Json = False) -> None:
-    """Let a bot play no more seasons.
-
-    It plays the present one to its end.
-    """
-    take_out(_id(name), bot, server=server, json=json)
+def leave(name: Name, bot: Bot, *, arena: Remote) -> None:
+    """Withdraw a bot after the present season."""
+    competition.take_out(arena, _id(name), bot)
 
 
 def create(  # noqa: PLR0913 -- a command's options
@@ -159,15 +100,9 @@ def create(  # noqa: PLR0913 -- a command's options
         int, typer.Option(min=0, help="Entrants of one in the first season; 0: up to 16.")
     ] = 0,
     moves: Annotated[int, typer.Option(min=0, help="How many go up, and how many down.")] = 2,
-    bots: Bots = None,
-    everybody: Everybody = False,
+    options: CreateOptions,
     boards: Annotated[int, typer.Option(min=0, help="Of a match; 0 for the ladder's.")] = 0,
-    time: TimeControl = None,
-    rated: Rated = False,
-    weight: Weight = 1,
-    seed: Seed = "",
-    server: Server = None,
-    json: Json = False,
+    arena: Remote,
 ) -> None:
     """Create a league.
 
@@ -176,74 +111,72 @@ def create(  # noqa: PLR0913 -- a command's options
     request = competitions_pb2.CreateLeagueRequest(
         name=name,
         rules=competitions_pb2.CompetitionRules(
-            ruleset=ruleset, boards=boards, time_control=time or "", rated=rated, weight=weight
+            ruleset=ruleset,
+            boards=boards,
+            time_control=options.time or "",
+            rated=options.rated,
+            weight=options.weight,
         ),
         schedule=every,
         season_limit=seasons,
         division_size=division,
         moves=moves,
-        bots=bots or [],
-        everybody=everybody,
-        seed=seed,
+        bots=options.bots or [],
+        everybody=options.everybody,
+        seed=options.seed,
     )
-    with calling(server) as client:
-        client.ask(client.competitions.CreateLeague, request)
-        found = _get(client, name)
-    _tell(found, json=json)
+    arena.ask(arena.competitions.CreateLeague, request)
+    found = _get(arena, name)
+    arena.tell(found, *_lines(found))
 
 
-def pause(name: Name, *, server: Server = None, json: Json = False) -> None:
-    """Begin no more matches and no season."""
-    change(_id(name), "Pause", server=server, json=json)
+def pause(name: Name, *, arena: Remote) -> None:
+    """Pause a league: no match and no season begins."""
+    competition.change(arena, _id(name), "Pause")
 
 
-def resume(name: Name, *, server: Server = None, json: Json = False) -> None:
-    """Let a paused league go on."""
-    change(_id(name), "Resume", server=server, json=json)
+def resume(name: Name, *, arena: Remote) -> None:
+    """Resume a paused league."""
+    competition.change(arena, _id(name), "Resume")
 
 
-def cancel(name: Name, *, server: Server = None, json: Json = False) -> None:
-    """End a league and its present season."""
-    change(_id(name), "Cancel", server=server, json=json)
+def cancel(name: Name, *, arena: Remote) -> None:
+    """Cancel a league and its present season."""
+    competition.change(arena, _id(name), "Cancel")
 
 
 def _id(name: str) -> str:
     return f"l-{name}"
 
 
-def _get(client: Client, name: str) -> competitions_pb2.GetLeagueResponse:
+def _get(arena: Remote, name: str) -> competitions_pb2.GetLeagueResponse:
     request = competitions_pb2.GetLeagueRequest(league=_id(name))
-    return client.ask(client.competitions.GetLeague, request)
+    return arena.ask(arena.competitions.GetLeague, request)
 
 
-def _tell(found: competitions_pb2.GetLeagueResponse, *, json: bool) -> None:
-    if json:
-        print_json(document(found))
-        return
+def _lines(found: competitions_pb2.GetLeagueResponse) -> Iterator[str]:
     league = found.league
     season = f"season {league.season}" if league.season else "no season yet"
     of = f" of {league.season_limit}" if league.season_limit and league.season else ""
     parts = [f"{season}{of}", next_season(found), f"{len(found.bots)} bots"]
-    out.print(
-        f"{name_of(league.id)}: {league.rules.ruleset}, {state_word(league.state)}; "
-        + "; ".join(filter(None, parts)),
-        markup=False,
-    )
-    season_note = found.seasons[-1].note if found.seasons else ""
-    for note in filter(None, [season_note and f"{season}: {season_note}", league.note]):
-        out.print(note, markup=False)
+    head = f"{name_of(league.id)}: {league.rules.ruleset}, {state_word(league.state)}"
+    yield "; ".join(filter(None, [head, *parts]))
+    if found.seasons and found.seasons[-1].note:
+        yield f"{season}: {found.seasons[-1].note}"
+    if league.note:
+        yield league.note
 
 
 def next_season(found: competitions_pb2.GetLeagueResponse) -> str:
     """Return when the next season begins, in words; "" when none will."""
     league = found.league
     is_last = 0 < league.season_limit <= league.season
-    if league.state in OVER or is_last:
+    if league.state in competition.OVER or is_last:
         return ""
     name = name_of(league.id)
     if league.state == competitions_pb2.COMPETITION_STATE_PAUSED:
         return f"the next one begins after `arena league resume {name}`"
-    is_playing = bool(found.seasons) and found.seasons[-1].state not in OVER
+    is_playing = bool(found.seasons) and found.seasons[-1].state not in competition.OVER
     first = "when the present one has ended" if is_playing else "at once"
     if league.schedule == _AT_ONCE or league.called:
         return f"the next one begins {first}, with {league.wanted_count} bots or more"
@@ -253,7 +186,7 @@ def next_season(found: competitions_pb2.GetLeagueResponse) -> str:
 
 
 def _places(found: competitions_pb2.GetLeagueResponse) -> list[Place]:
-    """Return where everybody came, by season."""
+    """Return the division and place of each version, by season."""
     return [
         (season.number, division, place, version)
         for season in found.seasons
@@ -278,3 +211,8 @@ def history_table(places: Sequence[Place]) -> RenderableType:
         *(Column(f"season {number}", right=True, leaves=last - number) for number in seasons),
     ]
     return table(columns, rows)
+
+
+league = group(
+    "Join, watch and run leagues.", list_, show, season, join, leave, create, pause, resume, cancel
+)

@@ -1,4 +1,4 @@
-"""``arena login``: which arena the other commands call, and as whom."""
+"""``arena login``: save the address of an arena and a token for the other commands."""
 
 from __future__ import annotations
 
@@ -15,11 +15,6 @@ from arena.client import Client, Login
 from arena.documents import document
 from arena.errors import InputError
 from arena.v1 import accounts_pb2
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="login")(login)
 
 
 def login(
@@ -41,19 +36,19 @@ def login(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Keep an arena's address and your token."""
+    """Save an arena's address and your token."""
     kept = Login(address=address, token=_token(token_file), ca=str(ca.resolve()) if ca else "")
     with Client(kept) as client:
         identity = client.ask(client.stub.GetIdentity, accounts_pb2.GetIdentityRequest())
     if not kept.uses_tls and address.startswith("http://"):
         complain("without TLS everybody on the way can read the token")
     file = kept.save()
-    if json:
-        print_json({"address": address, "file": str(file), **document(identity)})
-        return
     token = identity.token
     scopes = ", ".join(word(accounts_pb2.Scope, scope) for scope in token.scopes)
-    out.print(f"You are {token.owner} at {address} ({scopes}); kept in {file}", markup=False)
+    if json:
+        print_json({"address": address, "file": str(file), **document(identity)})
+    else:
+        out.print(f"You are {token.owner} at {address} ({scopes}); kept in {file}")
 
 
 def _token(file: Path | None) -> str:

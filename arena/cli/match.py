@@ -1,18 +1,19 @@
-"""``arena matches``, ``arena match``: what was played; operators cancel and annul."""
+"""``arena matches``, ``arena match``: list, show, cancel and annul matches."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
 from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json
-from arena.cli.remote import Server, calling, moment, pages, word
-from arena.cli.tables import Column, table
-from arena.cli.tables import show as show_table
-from arena.documents import document
+from arena.cli.console import EXIT_FAILED, complain, print_json
+from arena.cli.options import group
+from arena.cli.remote import Remote, moment, word
+from arena.cli.tables import Column, show, table
 from arena.errors import DeniedError, InputError, NotFoundError, UnauthenticatedError
 from arena.files import write_file
 from arena.matches import replay_file as replay_files
@@ -21,9 +22,6 @@ from arena.matches.process_log import ProcessLog
 from arena.v1 import matches_pb2, operations_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from arena.client import Client
     from referee.games.replay import Replay
 
 ENDED: Final = {
@@ -55,41 +53,20 @@ Ruleset = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command(name="matches")(matches)
-    noun = typer.Typer(
-        name="match", help="Look at a match, its log and its replay.", no_args_is_help=True
-    )
-    noun.command(name="show")(show)
-    noun.command(name="log")(log)
-    noun.command(name="replay")(replay)
-    noun.command(name="cancel")(cancel)
-    noun.command(name="annul")(annul)
-    app.add_typer(noun)
-
-
 def matches(
     *,
     ruleset: Annotated[str, typer.Option("--ruleset", help="Only this ladder.")] = "",
     bot: Annotated[str, typer.Option(help="Only those of this bot.")] = "",
     count: Annotated[int, typer.Option(min=1, help="How many.")] = 20,
-    server: Server = None,
-    json: Json = False,
+    arena: Remote,
 ) -> None:
     """List the latest results, the newest first."""
     request = matches_pb2.ListMatchesRequest(ruleset=ruleset, bot=bot, page_size=min(count, _PAGE))
-    found: list[matches_pb2.Match] = []
-    with calling(server) as client:
-        for page in pages(client, client.stub.ListMatches, request):
-            found += page.matches
-            if len(found) >= count:
-                break
-    del found[count:]
-    if json:
-        print_json({"matches": [document(match) for match in found]})
-        return
-    show_table(table(MATCHES, map(_cells, found)))
+    found = arena.ask_all(
+        arena.stub.ListMatches, request, enough=lambda found: len(found.matches) >= count
+    )
+    del found.matches[count:]
+    arena.tell(found, table(MATCHES, map(_cells, found.matches)))
 
 
 def _cells(match: matches_pb2.Match) -> list[str]:
@@ -103,14 +80,10 @@ def _cells(match: matches_pb2.Match) -> list[str]:
     ]
 
 
-def show(match_id: MatchId, *, server: Server = None, json: Json = False) -> None:
-    """Show where a match stands, and its result."""
-    with calling(server) as client:
-        match = get_match(client, match_id)
-    if json:
-        print_json({"match": document(match)})
-    else:
-        show_match(match)
+def show_(match_id: MatchId, *, arena: Remote) -> None:
+    """Show the state of a match, and its result."""
+    found = _get(arena, match_id)
+    arena.tell(found, *match_lines(found.match))
 
 
 def log(
@@ -120,8 +93,7 @@ def log(
         int | None, typer.Option("--game", min=0, help="Only this game, from 0.")
     ] = None,
     ruleset: Ruleset = "",
-    server: Server = None,
-    json: Json = False,
+    arena: Remote,
 ) -> None:
     """Show every turn, and what your bot printed.
 
@@ -130,18 +102,15 @@ def log(
     from there to the answer, less think. think: what the bot says it thought. charged: what the
     clock took.
     """
-    with calling(server) as client:
-        names = _names(client, match_id, ruleset=ruleset)
-        found = _replay(client, match_id, ruleset=ruleset)
-        if game is not None and game >= len(found.games):
-            raise InputError(f"{match_id} has the games 0 to {len(found.games) - 1}, not {game}")
-        printed = _printed(client, match_id)
-    told = MatchLog(found, printed, names=names)
-    if json:
+    names = _names(arena, match_id, ruleset=ruleset)
+    found = replay_files.unpack(_replay_bytes(arena, match_id, ruleset=ruleset))
+    if game is not None and game >= len(found.games):
+        raise InputError(f"{match_id} has the games 0 to {len(found.games) - 1}, not {game}")
+    told = MatchLog(found, _printed(arena, match_id), names=names)
+    if arena.json:
         print_json({"match": match_id, **told.document(game=game)})
         return
-    for line in told.lines(game=game):
-        out.print(line, markup=False)
+    show(*told.lines(game=game))
     _hint(match_id, found, game)
 
 
@@ -152,37 +121,31 @@ def replay(
         Path | None, typer.Option("--output", "-o", help="The file; ID.replay without it.")
     ] = None,
     ruleset: Ruleset = "",
-    server: Server = None,
-    json: Json = False,
+    arena: Remote,
 ) -> None:
     """Fetch the replay of a match that has ended.
 
     `arena replay` reads it.
     """
     path = output or Path(f"{match_id}{replay_files.SUFFIX}")
-    with calling(server) as client:
-        data = _replay_bytes(client, match_id, ruleset=ruleset)
+    data = _replay_bytes(arena, match_id, ruleset=ruleset)
     found = replay_files.unpack(data)
     write_file(path, data)
-    if json:
-        print_json({"match": match_id, "file": str(path), "games": len(found.games)})
-    else:
-        out.print(f"{path}: {len(found.games)} games of {found.ruleset}", markup=False)
+    arena.tell(
+        {"match": match_id, "file": str(path), "games": len(found.games)},
+        f"{path}: {len(found.games)} games of {found.ruleset}",
+    )
 
 
-def cancel(match_id: MatchId, *, server: Server = None, json: Json = False) -> None:
+def cancel(match_id: MatchId, *, arena: Remote) -> None:
     """Cancel a match that has not ended.
 
     One that you asked for, or any for operators.
     """
-    with calling(server) as client:
-        request = matches_pb2.CancelMatchRequest(match=match_id)
-        answer = client.ask(client.stub.CancelMatch, request)
-    if json:
-        print_json(document(answer))
-    else:
-        verb = "is cancelled" if answer.cancelled else "had been cancelled before"
-        out.print(f"{match_id} {verb}", markup=False)
+    request = matches_pb2.CancelMatchRequest(match=match_id)
+    answer = arena.ask(arena.stub.CancelMatch, request)
+    verb = "is cancelled" if answer.cancelled else "had been cancelled before"
+    arena.tell(answer, f"{match_id} {verb}")
 
 
 def annul(
@@ -190,62 +153,49 @@ def annul(
     *,
     reason: Annotated[str, typer.Option(help="Shown with the match.")],
     ruleset: Ruleset = "",
-    server: Server = None,
-    json: Json = False,
+    arena: Remote,
 ) -> None:
-    """Take a result out of the ratings.
+    """Annul a result: take it out of the ratings.
 
     The ladder becomes what it would be without it. A tournament or a season that is under way plays
     the match again, under a new id and on new boards, unless it has gone on from the result. What
     has ended stays as it is.
     """
     request = operations_pb2.AnnulMatchRequest(match=match_id, reason=reason, ruleset=ruleset)
-    with calling(server) as client:
-        answer = client.ask(client.stub.AnnulMatch, request)
-    if json:
-        print_json(document(answer))
-    else:
-        what = "is annulled" if answer.annulled else "had been annulled before"
-        again = answer.played_again_as
-        replayed = f"; it is played again as {again}" if again else ""
-        out.print(f"{match_id} {what}{replayed}", markup=False)
+    answer = arena.ask(arena.stub.AnnulMatch, request)
+    what = "is annulled" if answer.annulled else "had been annulled before"
+    again = answer.played_again_as
+    arena.tell(answer, f"{match_id} {what}" + (f"; it is played again as {again}" if again else ""))
     if not answer.annulled:
         raise typer.Exit(EXIT_FAILED)
 
 
-def get_match(client: Client, match_id: str) -> matches_pb2.Match:
-    """Return a match."""
-    request = matches_pb2.GetMatchRequest(match=match_id)
-    return client.ask(client.stub.GetMatch, request).match
+def _get(arena: Remote, match_id: str) -> matches_pb2.GetMatchResponse:
+    return arena.ask(arena.stub.GetMatch, matches_pb2.GetMatchRequest(match=match_id))
 
 
-def show_match(match: matches_pb2.Match) -> None:
-    """Print where a match stands, and its result."""
+def match_lines(match: matches_pb2.Match) -> Iterator[str]:
+    """Yield the state of a match, and its result."""
     state = word(matches_pb2.MatchState, match.state)
-    out.print(f"{match.id}: {match.ruleset}, {match.flow}, {state}", markup=False)
+    yield f"{match.id}: {match.ruleset}, {match.flow}, {state}"
     if match.state != matches_pb2.MATCH_STATE_ENDED:
         entrants = " - ".join(entrant.version for entrant in match.entrants)
-        out.print(f"  {entrants}, boards: {match.boards}, {match.time_control}", markup=False)
-        out.print(f"  commitment to the seed: {match.seed_commitment}", markup=False)
+        yield f"  {entrants}, boards: {match.boards}, {match.time_control}"
+        yield f"  commitment to the seed: {match.seed_commitment}"
         if match.state in _SORRY:
-            out.print(f"  {_SORRY[match.state]}", markup=False)
+            yield f"  {_SORRY[match.state]}"
         return
     seconds = match.played.ToTimedelta().total_seconds()
-    out.print(
-        f"  {match.game_count} games in {seconds:.1f} s, ended {moment(match.end_time)}",
-        markup=False,
-    )
+    yield f"  {match.game_count} games in {seconds:.1f} s, ended {moment(match.end_time)}"
     for entrant in match.entrants:
         change = f", {entrant.rating_change:+.1f} Elo" if match.rated else ""
         lost = "".join(f", {each.games} x {each.reason}" for each in entrant.forfeits)
-        out.print(
-            f"  {entrant.version}: {entrant.score:.1%}, {entrant.points} points{change}{lost}",
-            markup=False,
-        )
+        result = f"{entrant.score:.1%}, {entrant.points} points"
+        yield f"  {entrant.version}: {result}{change}{lost}"
     if match.HasField("annul_reason"):
-        out.print(f"  annulled: {match.annul_reason}", markup=False)
+        yield f"  annulled: {match.annul_reason}"
     if any(entrant.forfeits for entrant in match.entrants):
-        out.print(f"  `arena match log {match.id}` tells why games were forfeited", markup=False)
+        yield f"  `arena match log {match.id}` tells why games were forfeited"
 
 
 def scored(entrant: matches_pb2.Entrant) -> str:
@@ -255,48 +205,40 @@ def scored(entrant: matches_pb2.Entrant) -> str:
     return f"{entrant.version} {entrant.score:.0%}{change}{lost}"
 
 
-def _names(client: Client, match_id: str, *, ruleset: str) -> list[str] | None:
+def _names(arena: Remote, match_id: str, *, ruleset: str) -> list[str] | None:
     """Return the versions that played; None for a match that only its replay remembers."""
     try:
-        return [entrant.version for entrant in get_match(client, match_id).entrants]
+        return [entrant.version for entrant in _get(arena, match_id).match.entrants]
     except NotFoundError:
         if not ruleset:
             raise
         return None
 
 
-def _replay(client: Client, match_id: str, *, ruleset: str) -> Replay:
-    return replay_files.unpack(_replay_bytes(client, match_id, ruleset=ruleset))
-
-
-def _replay_bytes(client: Client, match_id: str, *, ruleset: str) -> bytes:
+def _replay_bytes(arena: Remote, match_id: str, *, ruleset: str) -> bytes:
     request = matches_pb2.GetReplayRequest(match=match_id, ruleset=ruleset)
-    return b"".join(part.chunk for part in client.watch(client.stub.GetReplay, request))
+    return b"".join(part.chunk for part in arena.client.watch(arena.stub.GetReplay, request))
 
 
-def _printed(client: Client, match_id: str) -> list[ProcessLog]:
+def _printed(arena: Remote, match_id: str) -> list[ProcessLog]:
     """Return what the caller's bots left; nothing, and a sentence, for whoever may not see it."""
     request = matches_pb2.GetMatchLogRequest(match=match_id)
+    texts: dict[tuple[int, int, int], str] = defaultdict(str)
     try:
-        return _processes(client.watch(client.stub.GetMatchLog, request))
+        for part in arena.client.watch(arena.stub.GetMatchLog, request):
+            name = part.process
+            texts[name.table, name.entrant, name.hand] += part.text
     except (DeniedError, UnauthenticatedError, NotFoundError) as error:
         complain(f"what bots printed is left out: {error}")
         return []
-
-
-def _processes(parts: Iterable[matches_pb2.GetMatchLogResponse]) -> list[ProcessLog]:
-    texts: dict[tuple[int, int, int], list[str]] = {}
-    for part in parts:
-        name = part.process
-        texts.setdefault((name.table, name.entrant, name.hand), []).append(part.text)
     return [
-        ProcessLog.parse("".join(text), table=table, entrant=entrant, member=hand)
+        ProcessLog.parse(text, table=table, entrant=entrant, member=hand)
         for (table, entrant, hand), text in texts.items()
     ]
 
 
 def _hint(match_id: str, found: Replay, game: int | None) -> None:
-    """Say how a turn that lost a game is put to the bot again."""
+    """Print the commands that put the turn of a forfeit to the bot again."""
     for number in range(len(found.games)) if game is None else [game]:
         for forfeit in found.games[number].forfeits:
             complain(
@@ -304,3 +246,6 @@ def _hint(match_id: str, found: Replay, game: int | None) -> None:
                 f"{match_id}{replay_files.SUFFIX} --game {number} --ply {forfeit.ply} DIR"
             )
             return
+
+
+match = group("Show, cancel or annul a match; fetch its replay.", show_, log, replay, cancel, annul)

@@ -1,4 +1,4 @@
-"""``arena new``: a bot's folder that plays at once."""
+"""``arena new``: create a folder with a bot that plays."""
 
 from __future__ import annotations
 
@@ -54,11 +54,6 @@ _COMMANDS = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="new")(new)
-
-
 def new(
     name: Annotated[Path, typer.Argument(help="The bot's name, and its new folder.")],
     *,
@@ -69,7 +64,7 @@ def new(
     ] = True,
     json: Json = False,
 ) -> None:
-    """Make a folder with a bot to start from."""
+    """Create a folder with a bot to start from."""
     ruleset = parse_ruleset(game).ruleset
     if not NAME.fullmatch(name.name):
         raise InputError(
@@ -83,10 +78,10 @@ def new(
     if json:
         print_json({"folder": str(name), "name": name.name, "files": sorted(files)})
         return
-    out.print(f"{name} holds a bot that plays {ruleset}. What to do next:", markup=False)
-    out.print(f"  edit {name / _COMMANDS[language][1]}", markup=False)
-    out.print(f"  arena check {name}", markup=False)
-    out.print(f"  arena submit {name}", markup=False)
+    out.print(
+        f"{name} holds a bot that plays {ruleset}. What to do next:\n"
+        f"  edit {name / _COMMANDS[language][1]}\n  arena check {name}\n  arena submit {name}"
+    )
 
 
 def _files(language: Language, name: str, ruleset: str) -> dict[str, str]:

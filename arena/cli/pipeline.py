@@ -1,4 +1,4 @@
-"""``arena pipeline``: the process that tries submitted versions."""
+"""``arena pipeline``: run trials of submitted versions, and send webhooks."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import structlog
 import typer
 
 from arena.check.run import CheckOptions
-from arena.cli.console import DataDir, RedisUrl
-from arena.cli.service import ConfigFile, MetricsPort, ladder_plan, part, worker_options
-from arena.config import load
+from arena.cli.service import ServiceOptions, ladder_plan, part, run_part, worker_options
 from arena.db.presence import Announcement, announced
 from arena.pipeline.pipeline import Pipeline, PipelineOptions, yield_to_matches
 from arena.pipeline.trial import TrialOptions, ValidationPlan
-from arena.processes.lifecycle import process_name, run_until_told, set_up_log
+from arena.processes.lifecycle import process_name
 from arena.processes.sandbox import sandbox_of
 from arena.scheduler.housekeeping import keep_cache
 from arena.webhooks.sender import DeliveryOptions, WebhookSender
@@ -30,31 +28,19 @@ VALIDATION_BOARDS = 2
 """The most boards of a validation match, each in all its rotations."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="pipeline")(pipeline)
-
-
 def pipeline(
     *,
     trials: Annotated[
         int | None, typer.Option("--trials", min=1, help="Versions tried at the same time; 2.")
     ] = None,
-    data_dir: DataDir = None,
-    redis_url: RedisUrl = None,
-    metrics_port: MetricsPort = None,
-    config: ConfigFile = None,
+    options: ServiceOptions,
 ) -> None:
-    """Try submitted versions and post webhooks.
+    """Run trials of submitted versions.
 
-    Suspends faulty versions, too. Several may run.
+    Suspends faulty versions and sends webhooks, too. Several may run.
     """
-    settings = load(
-        config, trials=trials, data_dir=data_dir, redis_url=redis_url, metrics_port=metrics_port
-    )
-    set_up_log()
     yield_to_matches()
-    run_until_told(lambda stopping: _run(settings, stopping))
+    run_part(options.settings(trials=trials), _run)
 
 
 async def _run(settings: Settings, stopping: asyncio.Event) -> None:

@@ -1,38 +1,37 @@
-"""``arena play``: a local match, without a server, with the very referee that judges online."""
+"""``arena play``: play a local match with the referee of the service, without a server."""
 
 from __future__ import annotations
 
 import os
 import re
 import secrets
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from arena.cli.console import Json, complain, out, print_json, progress_console
+from arena.check.run import play_valid
+from arena.cli.console import Json, complain, print_json, progress_console
 from arena.cli.loop import run_async
 from arena.cli.tables import Column, show, table
 from arena.files import write_file
 from arena.matches import replay_file as replay_files
 from arena.matches.log import MatchLog
 from arena.matches.process_log import ProcessLog
-from arena.matches.report import MatchReport, finite, forfeit_lines, numbered, report
-from referee.bot_folder import load_bot_folder
+from arena.matches.report import BotReport, MatchReport, finite, forfeit_lines, numbered, report
+from referee.bot_folder import BotFolder, load_bot_folder
 from referee.clock import TimeControl
 from referee.errors import SandboxUnavailableError, VoidMatchError
-from referee.games import parse_ruleset
+from referee.games import Game, parse_ruleset
 from referee.games.random_streams import seed_from_text
-from referee.games.replay import ReplayGame, seed_commitment
+from referee.games.replay import Replay, seed_commitment
 from referee.match.runner import MatchPlan, MatchResult, Referee
 from referee.match.settings import TableSettings
-from referee.sandbox.sandbox import PlainSandbox, Sandbox
+from referee.sandbox.sandbox import PlainSandbox
 from referee.sandbox.selftest import detect_sandbox
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _COLUMNS = (
     Column("bot", shortens=True),
@@ -44,8 +43,31 @@ _COLUMNS = (
     Column("mean ms", right=True, leaves=3),
     Column("worst ms", right=True, leaves=4),
 )
-VOID_LIMIT = 3
-"""Voids after which a match is given up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchOptions:
+    """The clock, the seed and the open games of local matches."""
+
+    parallel: Annotated[
+        int, typer.Option(min=1, max=256, help="Games of a table open at the same time.")
+    ] = 32
+    time: Annotated[str, typer.Option(help="BANK+INCREMENT in seconds.")] = "5+0.05"
+    seed: Annotated[str, typer.Option(help="64 hex digits, or any text; random without it.")] = ""
+
+    def plan(
+        self, game: Game, entrants: tuple[BotFolder, ...], *, boards: int, rotations: int
+    ) -> MatchPlan:
+        """Return the plan of a match of bots."""
+        control = TimeControl.parse(self.time)
+        return MatchPlan(
+            game=game,
+            seed=seed_from_text(self.seed) if self.seed else secrets.token_bytes(32),
+            boards=boards,
+            entrants=entrants,
+            settings=TableSettings(control=control, parallel_games=self.parallel),
+            rotations=rotations,
+        )
 
 
 class Rotations(StrEnum):
@@ -53,11 +75,6 @@ class Rotations(StrEnum):
 
     FULL = "full"
     SINGLE = "single"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="play")(play)
 
 
 def play(  # noqa: PLR0913 -- a command's options
@@ -68,11 +85,7 @@ def play(  # noqa: PLR0913 -- a command's options
     rotations: Annotated[
         Rotations, typer.Option(help="Every board in all seat rotations, or in one.")
     ] = Rotations.FULL,
-    parallel: Annotated[
-        int, typer.Option(min=1, max=256, help="Games of a table open at the same time.")
-    ] = 32,
-    time: Annotated[str, typer.Option(help="BANK+INCREMENT in seconds.")] = "5+0.05",
-    seed: Annotated[str, typer.Option(help="64 hex digits, or any text; random without it.")] = "",
+    options: MatchOptions,
     tables: Annotated[
         int, typer.Option(min=0, help="Tables played at the same time; 0: one per core.")
     ] = 0,
@@ -91,19 +104,17 @@ def play(  # noqa: PLR0913 -- a command's options
     They run as plain processes of your own, or with `--sandbox` as in an arena.
     """
     game = parse_ruleset(ruleset)
-    plan = MatchPlan(
-        game=game,
-        seed=seed_from_text(seed) if seed else secrets.token_bytes(32),
+    plan = options.plan(
+        game,
+        tuple(load_bot_folder(path) for path in bots),
         boards=boards,
-        entrants=tuple(load_bot_folder(path) for path in bots),
-        settings=TableSettings(control=TimeControl.parse(time), parallel_games=parallel),
         rotations=game.rotations if rotations is Rotations.FULL else 1,
     )
     _warn(plan)
     result = run_async(_play(plan, tables or core_count(), quiet=json, walled=sandbox))
-    path = _registry(result, replays)
+    path = _write_replay(result.replay, replays)
     if logs is not None:
-        write_logs(result, logs)
+        _write_logs(result, logs)
     found = report(result.replay)
     if json:
         print_json(_document(result, found, path))
@@ -112,7 +123,7 @@ def play(  # noqa: PLR0913 -- a command's options
 
 
 def _warn(plan: MatchPlan) -> None:
-    """Name the bots that no ladder of the ruleset would have, in one line."""
+    """Warn about bots whose bot.toml does not name the ruleset."""
     played = plan.game.ruleset
     lacking = dict.fromkeys(bot.name for bot in plan.entrants if played not in bot.rulesets)
     if lacking:
@@ -127,28 +138,13 @@ def core_count() -> int:
     return len(os.sched_getaffinity(0))
 
 
-async def local_sandbox(*, walled: bool) -> Sandbox:
-    """Return what your own bots run in.
-
-    Args:
-        walled: whether they run as the service would run them.
-
-    Raises:
-        SandboxUnavailableError: that is not possible here.
-    """
-    if not walled:
-        return PlainSandbox()
-    found = await detect_sandbox()
-    if found.tier == PlainSandbox.tier:
+async def _play(plan: MatchPlan, tables: int, *, quiet: bool, walled: bool) -> MatchResult:
+    sandbox = await detect_sandbox() if walled else PlainSandbox()
+    if walled and sandbox.tier == PlainSandbox.tier:
         raise SandboxUnavailableError(
-            f"this machine has no sandbox: {found.why}; without --sandbox, bots run as plain "
+            f"this machine has no sandbox: {sandbox.why}; without --sandbox, bots run as plain "
             "processes of your own"
         )
-    return found
-
-
-async def _play(plan: MatchPlan, tables: int, *, quiet: bool, walled: bool) -> MatchResult:
-    sandbox = await local_sandbox(walled=walled)
     referee = Referee(sandbox=sandbox, cores=core_count(), tables=tables)
     columns = (
         TextColumn("{task.description}"),
@@ -161,38 +157,20 @@ async def _play(plan: MatchPlan, tables: int, *, quiet: bool, walled: bool) -> M
     with Progress(*columns, console=progress_console, transient=True, disable=hidden) as bar:
         shown = bar.add_task(plan.game.ruleset, total=plan.boards * plan.rotations)
 
-        def ended(_game: ReplayGame) -> None:
-            bar.advance(shown)
+        def void(error: VoidMatchError) -> None:
+            tell_void(error)
+            bar.reset(shown)
 
-        return await play_until_valid(
-            referee, plan, progress=ended, restart=lambda: bar.reset(shown)
-        )
-
-
-async def play_until_valid(
-    referee: Referee,
-    plan: MatchPlan,
-    *,
-    progress: Callable[[ReplayGame], None] | None = None,
-    restart: Callable[[], None] = lambda: None,
-) -> MatchResult:
-    """Play a match; a void one is played again with the same seed, up to `VOID_LIMIT` times.
-
-    Raises:
-        VoidMatchError: the last attempt was void, too.
-    """
-    for _ in range(VOID_LIMIT - 1):
-        try:
-            return await referee.play(plan, progress=progress)
-        except VoidMatchError as error:
-            complain(f"void, played again with the same seed: {error}")
-            restart()
-    return await referee.play(plan, progress=progress)
+        return await play_valid(referee, plan, progress=lambda _: bar.advance(shown), on_void=void)
 
 
-def _registry(result: MatchResult, folder: Path) -> Path:
+def tell_void(error: VoidMatchError) -> None:
+    """Print that a void match is played again."""
+    complain(f"void, played again with the same seed: {error}")
+
+
+def _write_replay(replay: Replay, folder: Path) -> Path:
     """Write the replay under a name that the play alone determines."""
-    replay = result.replay
     names = "-".join((replay.ruleset, *replay.entrants))
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", names)[:120]
     path = folder / f"{plain}-{replay.digest()[:12]}{replay_files.SUFFIX}"
@@ -200,7 +178,7 @@ def _registry(result: MatchResult, folder: Path) -> Path:
     return path
 
 
-def write_logs(result: MatchResult, folder: Path) -> None:
+def _write_logs(result: MatchResult, folder: Path) -> None:
     """Write ``match.log``, every turn with its times and what was printed meanwhile.
 
     Beside it, what each bot process printed, one file per process and stream.
@@ -234,24 +212,17 @@ def _document(result: MatchResult, found: MatchReport, path: Path) -> dict[str, 
         "first_seat_score": found.first_seat_score,
         "variance_reduction": found.variance_reduction,
         "sandbox": replay.tier,
-        "bots": [
-            {
-                "name": bot.name,
-                "score": bot.score,
-                "elo": finite(bot.elo),
-                "elo_error": bot.elo_error,
-                "note": bot.note,
-                "points": bot.points,
-                "forfeits": {str(reason): count for reason, count in bot.forfeits.items()},
-                "turns": bot.turns,
-                "mean_think_ms": round(bot.mean_think * 1e3, 3),
-                "worst_think_ms": round(bot.worst_think * 1e3, 3),
-            }
-            for bot in found.bots
-        ],
+        "bots": [_bot_document(bot) for bot in found.bots],
         "digest": replay.digest(),
         "replays": [str(path)],
     }
+
+
+def _bot_document(bot: BotReport) -> dict[str, Any]:
+    values = asdict(bot)
+    for key in ("mean_think", "worst_think"):
+        values[f"{key}_ms"] = round(values.pop(key) * 1e3, 3)
+    return {**values, "elo": finite(bot.elo)}
 
 
 def _show(result: MatchResult, found: MatchReport, path: Path) -> None:
@@ -268,22 +239,19 @@ def _show(result: MatchResult, found: MatchReport, path: Path) -> None:
         )
         for bot in sorted(found.bots, key=lambda bot: -bot.score)
     ]
-    show(table(_COLUMNS, rows))
-    for note in dict.fromkeys(bot.note for bot in found.bots if bot.note):
-        out.print(f"no error bar: {note}", markup=False)
-    for line in forfeit_lines(result.replay):
-        out.print(f"forfeit: {line}", markup=False)
+    notes = dict.fromkeys(bot.note for bot in found.bots if bot.note)
+    lines = [f"no error bar: {note}" for note in notes]
+    lines += [f"forfeit: {line}" for line in forfeit_lines(result.replay)]
     rate = found.decisions / result.seconds
-    out.print(
+    lines.append(
         f"{len(result.replay.games)} games, {found.decisions} decisions in {result.seconds:.1f} s "
-        f"({rate:.0f}/s), sandbox: {result.replay.tier}",
-        markup=False,
+        f"({rate:.0f}/s), sandbox: {result.replay.tier}"
     )
     if found.first_seat_score is not None:
-        out.print(f"the first seat scored {found.first_seat_score:.1%}", markup=False)
+        lines.append(f"the first seat scored {found.first_seat_score:.1%}")
     if found.variance_reduction is not None:
-        out.print(f"variance reduction of duplicate play: {found.variance_reduction:.2f}")
-    out.print(f"replay: {path}", markup=False)
+        lines.append(f"variance reduction of duplicate play: {found.variance_reduction:.2f}")
+    show(table(_COLUMNS, rows), *lines, f"replay: {path}")
 
 
 def elo_text(elo: float, error: float | None) -> str:

@@ -1,22 +1,19 @@
-"""``arena queue``, ``arena workers``: what waits, what was given up, and who plays."""
+"""``arena queue``, ``arena workers``: show the queue, retry or purge dead matches."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Final
+from collections.abc import Iterator
+from typing import Annotated, Final
 
 import typer
 
-from arena.cli.console import EXIT_FAILED, Json, out, print_json, progress_console
-from arena.cli.remote import Server, calling
+from arena.cli.console import EXIT_FAILED, progress_console
+from arena.cli.options import group
+from arena.cli.remote import Remote
 from arena.cli.tables import Column, table
-from arena.cli.tables import show as show_table
-from arena.documents import document
 from arena.errors import InputError
 from arena.v1 import operations_pb2
-
-if TYPE_CHECKING:
-    from arena.client import Client
 
 Matches = Annotated[
     list[str] | None, typer.Argument(help="Dead matches, by id; all of them without any.")
@@ -40,38 +37,22 @@ _WORKERS: Final = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    queue = typer.Typer(name="queue", help="See what waits, mend what died.", no_args_is_help=True)
-    queue.command(name="show")(show)
-    queue.command(name="retry")(retry)
-    queue.command(name="purge")(purge)
-    app.add_typer(queue)
-    app.command(name="workers")(workers)
+def show(*, arena: Remote) -> None:
+    """Show the queue, dead matches and disk usage."""
+    answer = arena.ask(arena.stub.GetQueue, operations_pb2.GetQueueRequest())
+    arena.tell(answer, table(COLUMNS, map(_cells, answer.queues)), *_notes(answer))
 
 
-def show(*, server: Server = None, json: Json = False) -> None:
-    """Show what waits, what died, what is stored."""
-    with calling(server) as client:
-        answer = client.ask(client.stub.GetQueue, operations_pb2.GetQueueRequest())
-    if json:
-        print_json(document(answer))
-        return
-    show_table(table(COLUMNS, map(_cells, answer.queues)))
+def _notes(answer: operations_pb2.GetQueueResponse) -> Iterator[str]:
     for queue in answer.queues:
         for dead in queue.dead_matches:
-            out.print(
-                f"dead: {dead.match} of {queue.ruleset}, {dead.attempts} attempts, "
-                f"{dead.voids} voids: {dead.reason}",
-                markup=False,
-            )
+            counts = f"{dead.attempts} attempts, {dead.voids} voids"
+            yield f"dead: {dead.match} of {queue.ruleset}, {counts}: {dead.reason}"
     for usage in answer.usages:
-        out.print(f"{usage.kind}: {usage.files} files, {_size(usage)} bytes", markup=False)
-    out.print(
-        f"unpacked there: {answer.cache.files} bots, {_size(answer.cache)} bytes", markup=False
-    )
+        yield f"{usage.kind}: {usage.files} files, {_size(usage)} bytes"
+    yield f"unpacked there: {answer.cache.files} bots, {_size(answer.cache)} bytes"
     if answer.owner_limit_bytes:
-        out.print(f"bots of one owner: at most {answer.owner_limit_bytes} bytes", markup=False)
+        yield f"bots of one owner: at most {answer.owner_limit_bytes} bytes"
 
 
 def _cells(queue: operations_pb2.Queue) -> list[str]:
@@ -81,29 +62,21 @@ def _cells(queue: operations_pb2.Queue) -> list[str]:
 
 
 def _size(usage: operations_pb2.DiskUsage) -> str:
-    return (
-        f"{usage.size_bytes} of {usage.limit_bytes}" if usage.limit_bytes else f"{usage.size_bytes}"
-    )
+    return f"{usage.size_bytes}" + (f" of {usage.limit_bytes}" if usage.limit_bytes else "")
 
 
-def retry(
-    matches: Matches = None, *, ruleset: Ruleset = "", server: Server = None, json: Json = False
-) -> None:
+def retry(matches: Matches = None, *, ruleset: Ruleset = "", arena: Remote) -> None:
     """Queue dead matches again.
 
     Their attempts and voids are forgotten.
     """
     answer = operations_pb2.RetryMatchesResponse(match_count=len(matches or []))
-    with calling(server) as client:
-        for each in matches or []:
-            client.ask(client.stub.RetryMatch, operations_pb2.RetryMatchRequest(match=each))
-        if not matches:
-            request = operations_pb2.RetryMatchesRequest(ruleset=ruleset)
-            answer = client.ask(client.stub.RetryMatches, request)
-    if json:
-        print_json(document(answer))
-    else:
-        out.print(f"{answer.match_count} queued again", markup=False)
+    for each in matches or []:
+        arena.ask(arena.stub.RetryMatch, operations_pb2.RetryMatchRequest(match=each))
+    if not matches:
+        request = operations_pb2.RetryMatchesRequest(ruleset=ruleset)
+        answer = arena.ask(arena.stub.RetryMatches, request)
+    arena.tell(answer, f"{answer.match_count} queued again")
 
 
 def purge(
@@ -113,47 +86,37 @@ def purge(
     yes: Annotated[
         bool, typer.Option("--yes", help="Do not ask before all are forgotten.")
     ] = False,
-    server: Server = None,
-    json: Json = False,
+    arena: Remote,
 ) -> None:
-    """Forget dead matches; asks first if all."""
+    """Delete dead matches; asks first if all."""
     answer = operations_pb2.PurgeMatchesResponse(match_count=len(matches or []))
-    with calling(server) as client:
-        for each in matches or []:
-            client.ask(client.stub.PurgeMatch, operations_pb2.PurgeMatchRequest(match=each))
-        if not matches:
-            if not yes:
-                _confirm(client, ruleset)
-            request = operations_pb2.PurgeMatchesRequest(ruleset=ruleset)
-            answer = client.ask(client.stub.PurgeMatches, request)
-    if json:
-        print_json(document(answer))
-    else:
-        out.print(f"{answer.match_count} forgotten", markup=False)
+    for each in matches or []:
+        arena.ask(arena.stub.PurgeMatch, operations_pb2.PurgeMatchRequest(match=each))
+    if not matches:
+        if not yes:
+            _confirm(arena, ruleset)
+        request = operations_pb2.PurgeMatchesRequest(ruleset=ruleset)
+        answer = arena.ask(arena.stub.PurgeMatches, request)
+    arena.tell(answer, f"{answer.match_count} forgotten")
 
 
-def _confirm(client: Client, ruleset: str) -> None:
-    """Ask whether all dead matches shall be forgotten.
-
-    Raises:
-        InputError: nobody can answer.
-    """
-    which = f"all dead matches of {ruleset}" if ruleset else "all dead matches"
+def _confirm(arena: Remote, ruleset: str) -> None:
+    """Ask whether all dead matches shall be deleted; InputError where nobody can answer."""
+    which = f"all dead matches{f' of {ruleset}' if ruleset else ''}"
+    what = f"{which} of {arena.client.login.address}"
     if not sys.stdin.isatty():
-        raise InputError(f"this forgets {which} of {client.login.address}: say --yes, or name some")
-    progress_console.print(f"This forgets {which} of {client.login.address}.", markup=False)
+        raise InputError(f"this forgets {what}: say --yes, or name some")
+    progress_console.print(f"This forgets {what}.")
     if not typer.confirm("Forget them?", err=True):
         raise typer.Exit(EXIT_FAILED)
 
 
-def workers(*, server: Server = None, json: Json = False) -> None:
+def workers(*, arena: Remote) -> None:
     """List the running processes of the arena."""
-    with calling(server) as client:
-        answer = client.ask(client.stub.ListWorkers, operations_pb2.ListWorkersRequest())
-    if json:
-        print_json(document(answer))
-        return
-    rows = [
-        (each.name, each.kind, str(each.slots), str(each.metrics_port)) for each in answer.workers
-    ]
-    show_table(table(_WORKERS, rows))
+    answer = arena.ask(arena.stub.ListWorkers, operations_pb2.ListWorkersRequest())
+    found = answer.workers
+    rows = [(each.name, each.kind, str(each.slots), str(each.metrics_port)) for each in found]
+    arena.tell(answer, table(_WORKERS, rows))
+
+
+queue = group("Show the queue; retry or purge dead matches.", show, retry, purge)

@@ -1,4 +1,4 @@
-"""``arena replay``: look at a stored match, re-execute it, convert it, ask a bot about it."""
+"""``arena replay``: show, verify and convert replays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli.ask import ask
-from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json
+from arena.cli.console import EXIT_FAILED, Json, complain, print_json
+from arena.cli.options import group
+from arena.cli.tables import show
 from arena.errors import InputError
 from arena.files import write_file
 from arena.matches import replay_file as replay_files
@@ -18,17 +20,8 @@ from referee.games.replay import Replay, ReplayGame, dump, states, verify
 
 File = Annotated[Path, typer.Argument(help="A replay file.")]
 
-noun = typer.Typer(help="Show, verify and convert replays, or ask a bot.", no_args_is_help=True)
 
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    noun.command(name="ask")(ask)
-    app.add_typer(noun, name="replay")
-
-
-@noun.command(name="show")
-def show(
+def show_(
     file: File,
     game: Annotated[
         int | None, typer.Option(min=0, help="Show this game (from 0) action by action.")
@@ -36,7 +29,7 @@ def show(
     *,
     json: Json = False,
 ) -> None:
-    """Show what a match was, or one of its games action by action."""
+    """Show a match, or one of its games action by action."""
     replay = replay_files.read(file)
     if game is None:
         _show_match(replay, json=json)
@@ -46,8 +39,7 @@ def show(
         raise InputError(f"the replay holds games 0 to {len(replay.games) - 1}, not {game}")
 
 
-@noun.command(name="verify")
-def verify_files(
+def verify_(
     files: Annotated[list[Path], typer.Argument(help="Replay files.")], *, json: Json = False
 ) -> None:
     """Re-execute every game from the seed; exit 1 when anything differs."""
@@ -57,14 +49,13 @@ def verify_files(
     else:
         for result in results:
             if result["ok"]:
-                out.print(f"{result['file']}: {result['games']} games verified", markup=False)
+                show(f"{result['file']}: {result['games']} games verified")
             else:
                 complain(f"{result['file']}: {result['error']}")
     if not all(result["ok"] for result in results):
         raise typer.Exit(EXIT_FAILED)
 
 
-@noun.command(name="export")
 def export(
     file: File,
     output: Annotated[
@@ -105,25 +96,19 @@ def _show_match(replay: Replay, *, json: bool) -> None:
             }
         )
         return
-    out.print(f"{replay.ruleset}, {' - '.join(names)}, {replay.time_control}", markup=False)
-    out.print(f"seed {replay.seed.hex()}", markup=False)
+    show(f"{replay.ruleset}, {' - '.join(names)}, {replay.time_control}")
+    show(f"seed {replay.seed.hex()}")
     for number, game in enumerate(replay.games):
         seats = " ".join(
             f"{names[entrant]}:{game.outcome.points[seat]}({game.outcome.places[seat]})"
             for seat, entrant in enumerate(game.seats)
         )
         ending = "" if game.termination == "finished" else f"  {game.termination}"
-        out.print(
-            f"{number:4} board {game.board} table {game.table}  {len(game.actions):4} actions  "
-            f"{seats}{ending}",
-            markup=False,
-        )
+        counts = f"board {game.board} table {game.table}  {len(game.actions):4} actions"
+        show(f"{number:4} {counts}  {seats}{ending}")
         for forfeit in game.forfeits:
-            out.print(
-                f"     {names[game.seats[forfeit.seat]]} forfeits, {forfeit.reason}"
-                f"{f': {forfeit.detail}' if forfeit.detail else ''}",
-                markup=False,
-            )
+            why = f"{forfeit.reason}{f': {forfeit.detail}' if forfeit.detail else ''}"
+            show(f"     {names[game.seats[forfeit.seat]]} forfeits, {why}")
 
 
 def _game_document(game: ReplayGame) -> dict[str, Any]:
@@ -164,19 +149,15 @@ def _show_game(replay: Replay, game: ReplayGame, *, json: bool) -> None:
     if json:
         print_json({**_game_document(game), "plies": plies})
         return
-    for event in reached[0].events:
-        out.print(f"           {event}", markup=False)
+    show(*(f"{'':11}{event}" for event in reached[0].events))
     for row in plies:
         charged = "   forced" if row["charged_ms"] is None else f"{row['charged_ms']:6.1f} ms"
-        out.print(
-            f"{row['ply']:4} {charged}  {row['bot']} (seat {row['seat']}): {row['action']}   "
-            f"of {' '.join(row['legal_actions'])}   holding {' '.join(row['hand'])}",
-            markup=False,
-        )
-        for event in row["events"]:
-            out.print(f"           {event}", markup=False)
-    out.print(
-        f"points {list(game.outcome.points)} places {list(game.outcome.places)}, "
-        f"{game.termination}",
-        markup=False,
-    )
+        cards = f"of {' '.join(row['legal_actions'])}   holding {' '.join(row['hand'])}"
+        played = f"{row['bot']} (seat {row['seat']}): {row['action']}"
+        show(f"{row['ply']:4} {charged}  {played}   {cards}")
+        show(*(f"{'':11}{event}" for event in row["events"]))
+    outcome = game.outcome
+    show(f"points {list(outcome.points)} places {list(outcome.places)}, {game.termination}")
+
+
+replay = group("Show, verify and convert replays, or ask a bot.", show_, verify_, export, ask)

@@ -1,8 +1,9 @@
-"""``arena serve``: the API as a process of its own."""
+"""``arena serve``: run the gRPC API."""
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,22 +11,15 @@ import typer
 
 from arena.api.server import ApiServer, Endpoint
 from arena.backend.backend import Backend
-from arena.cli.console import DataDir, RedisUrl
-from arena.cli.service import ConfigFile, MetricsPort, part
-from arena.config import load
+from arena.cli.service import ServiceOptions, part, run_part
 from arena.db.presence import Announcement, announced
 from arena.files import ADDRESS_FILE, write_private
 from arena.owners.tokens import ensure_admin_token
-from arena.processes.lifecycle import process_name, run_until_told, set_up_log
+from arena.processes.lifecycle import process_name
 from referee.sandbox.scratch import sweep
 
 if TYPE_CHECKING:
     from arena.config import Settings
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="serve")(serve)
 
 
 def serve(  # noqa: PLR0913 -- a command's options
@@ -51,30 +45,22 @@ def serve(  # noqa: PLR0913 -- a command's options
             help="Keep a token for everything, and the address, in the data folder.",
         ),
     ] = False,
-    data_dir: DataDir = None,
-    redis_url: RedisUrl = None,
-    metrics_port: MetricsPort = None,
-    config: ConfigFile = None,
+    options: ServiceOptions,
 ) -> None:
-    """Answer authors and operators over gRPC; several may run."""
-    settings = load(
-        config,
+    """Run the gRPC API of the arena; several may run."""
+    settings = options.settings(
         host=host,
         api_port=port,
         tls_certificate=tls_certificate,
         tls_key=tls_key,
         insecure=insecure,
-        data_dir=data_dir,
-        redis_url=redis_url,
-        metrics_port=metrics_port,
     )
     endpoint = Endpoint.of(settings)
-    set_up_log()
-    run_until_told(lambda stopping: _serve(settings, endpoint, stopping, keeps_token=admin_token))
+    run_part(settings, partial(_serve, endpoint=endpoint, keeps_token=admin_token))
 
 
 async def _serve(
-    settings: Settings, endpoint: Endpoint, stopping: asyncio.Event, *, keeps_token: bool
+    settings: Settings, stopping: asyncio.Event, *, endpoint: Endpoint, keeps_token: bool
 ) -> None:
     await asyncio.to_thread(sweep)
     async with part(settings, stopping) as (arena, metrics, metrics_port):
@@ -100,7 +86,7 @@ async def _serve(
 
 
 def _write_address(settings: Settings, endpoint: Endpoint, port: int) -> None:
-    """Leave the address in the data folder, where commands on this machine find it."""
+    """Write the address to the data folder, where commands on this machine find it."""
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(endpoint.host, endpoint.host)  # noqa: S104 -- is replaced
     scheme = "http" if endpoint.certificate is None else "https"
     certificate = "" if endpoint.certificate is None else endpoint.certificate.resolve()

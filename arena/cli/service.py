@@ -1,13 +1,16 @@
-"""``arena up``, ``arena scheduler``, ``arena worker``: the service, whole or in parts."""
+"""``arena up``, ``arena scheduler``, ``arena worker``: run the service, or a part of it."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict, dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import structlog
 import typer
@@ -38,47 +41,45 @@ if TYPE_CHECKING:
 EMBEDDED = "ARENA_EMBEDDED"
 """Environment: the server is a child of the supervisor and shall not outlive it either."""
 
-MetricsPort = Annotated[
-    int | None,
-    typer.Option(
-        "--metrics-port", min=0, max=65535, help="Of /metrics; the first free one from 7490 up."
-    ),
-]
 Slots = Annotated[
     int | None, typer.Option("--slots", min=1, help="Tables played at once; one per core.")
 ]
-ConfigFile = Annotated[Path | None, typer.Option("--config", help="Instead of ./arena.toml.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command(name="up")(up)
-    app.command(name="scheduler")(scheduler)
-    app.command(name="worker")(worker)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceOptions:
+    """Options that every process of the service takes."""
+
+    data_dir: DataDir = None
+    redis_url: RedisUrl = None
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Of /metrics; the first free one from 7490 up."),
+    ] = None
+    config: Annotated[Path | None, typer.Option(help="Instead of ./arena.toml.")] = None
+
+    def settings(self, **others: Any) -> Settings:
+        """Return the settings of the service, with these and other options."""
+        chosen = asdict(self)
+        return load(chosen.pop("config"), **chosen, **others)
 
 
-def up(  # noqa: PLR0913 -- a command's options
+def run_part(settings: Settings, main: Callable[[Settings, asyncio.Event], Any]) -> None:
+    """Run a process of the service until it is told to stop."""
+    set_up_log()
+    run_until_told(lambda stopping: main(settings, stopping))
+
+
+def up(
     *,
-    data_dir: DataDir = None,
-    redis_url: RedisUrl = None,
     workers: Annotated[
         int | None, typer.Option("--workers", min=0, help="Worker processes; 1.")
     ] = None,
     slots: Slots = None,
-    metrics_port: MetricsPort = None,
-    config: ConfigFile = None,
+    options: ServiceOptions,
 ) -> None:
     """Run the whole arena on this machine until Ctrl-C."""
-    settings = load(
-        config,
-        data_dir=data_dir,
-        redis_url=redis_url,
-        workers=workers,
-        slots=slots,
-        metrics_port=metrics_port,
-    )
-    set_up_log()
-    run_until_told(lambda stopping: _up(settings, stopping))
+    run_part(options.settings(workers=workers, slots=slots), _up)
 
 
 async def _up(settings: Settings, stopping: asyncio.Event) -> None:
@@ -93,7 +94,7 @@ async def _up(settings: Settings, stopping: asyncio.Event) -> None:
 
 
 async def _tell_addresses(settings: Settings, supervisor: Supervisor) -> None:
-    """Print where everything is, once every part has said so."""
+    """Print the addresses of all processes, once all have announced them."""
     redis = await connect(supervisor.url)
     try:
         workers = Presence(redis)
@@ -103,38 +104,28 @@ async def _tell_addresses(settings: Settings, supervisor: Supervisor) -> None:
             alive = await workers.alive()
     finally:
         await redis.aclose()
-    say = progress_console.print
-    say(f"The arena runs in {settings.data_dir.resolve()}", markup=False, soft_wrap=True)
-    say(f"  Redis    {supervisor.url}", markup=False, soft_wrap=True)
+    folder = settings.data_dir.resolve()
+    lines = [f"The arena runs in {folder}", f"  Redis    {supervisor.url}"]
     for each in alive:
         if each.kind == "api":
-            token = settings.data_dir.resolve() / ADMIN_FILE
-            say(f"  API      {each.address}", markup=False, soft_wrap=True)
-            say(f"  token    {token}  for `arena login`", markup=False, soft_wrap=True)
-    for each in alive:
-        say(
-            f"  metrics  http://{settings.host}:{each.metrics_port}/metrics  {each.name}",
-            markup=False,
-            soft_wrap=True,
-        )
-    say("Add bots with `arena bot add DIR`, see them with `arena ladder`; Ctrl-C stops.")
+            lines.append(f"  API      {each.address}")
+            lines.append(f"  token    {folder / ADMIN_FILE}  for `arena login`")
+    metrics = f"  metrics  http://{settings.host}"
+    lines += [f"{metrics}:{each.metrics_port}/metrics  {each.name}" for each in alive]
+    lines.append("Add bots with `arena bot add DIR`, see them with `arena ladder`; Ctrl-C stops.")
+    progress_console.print("\n".join(lines), soft_wrap=True)
 
 
 def scheduler(
     *,
-    data_dir: DataDir = None,
-    redis_url: RedisUrl = None,
     matches: Annotated[
         int | None,
         typer.Option("--matches", min=1, help="Schedule so many ladder matches in all, no more."),
     ] = None,
-    metrics_port: MetricsPort = None,
-    config: ConfigFile = None,
+    options: ServiceOptions,
 ) -> None:
     """Keep every ladder's queue filled; one of several is active."""
-    settings = load(config, data_dir=data_dir, redis_url=redis_url, metrics_port=metrics_port)
-    set_up_log()
-    run_until_told(lambda stopping: _schedule(settings, stopping, matches=matches))
+    run_part(options.settings(), partial(_schedule, matches=matches))
 
 
 async def _schedule(settings: Settings, stopping: asyncio.Event, *, matches: int | None) -> None:
@@ -168,7 +159,7 @@ async def _end_server(arena: Arena) -> None:
 
 
 def ladder_plan(settings: Settings, ruleset: str) -> LadderPlan:
-    """Return what the matches of a ladder are like."""
+    """Return the boards, the time control and the queue's cap of a ladder."""
     ladder = settings.ladder(ruleset)
     assert ladder.boards is not None
     assert ladder.time_control is not None
@@ -177,20 +168,9 @@ def ladder_plan(settings: Settings, ruleset: str) -> LadderPlan:
     )
 
 
-def worker(
-    *,
-    data_dir: DataDir = None,
-    redis_url: RedisUrl = None,
-    slots: Slots = None,
-    metrics_port: MetricsPort = None,
-    config: ConfigFile = None,
-) -> None:
+def worker(*, slots: Slots = None, options: ServiceOptions) -> None:
     """Play matches; run as many workers as there are machines."""
-    settings = load(
-        config, data_dir=data_dir, redis_url=redis_url, slots=slots, metrics_port=metrics_port
-    )
-    set_up_log()
-    run_until_told(lambda stopping: _work(settings, stopping))
+    run_part(options.settings(slots=slots), _work)
 
 
 async def _work(settings: Settings, stopping: asyncio.Event) -> None:
@@ -209,7 +189,7 @@ async def _work(settings: Settings, stopping: asyncio.Event) -> None:
 
 
 def worker_options(settings: Settings) -> WorkerOptions:
-    """Return how a worker works."""
+    """Return a worker's options."""
 
     def parallel_games(ruleset: str) -> int:
         games = settings.ladder(ruleset).parallel_games
@@ -235,12 +215,7 @@ async def part(
 ) -> AsyncIterator[tuple[Arena, Metrics, int]]:
     """Serve metrics and connect, for as long as a part of the service runs.
 
-    Args:
-        settings: of the service.
-        stopping: ends the wait for a server that has gone.
-
-    Yields:
-        the arena, the metrics, and the port that they are served on.
+    Yields the arena, the metrics, and their port; ``stopping`` ends the wait for Redis.
     """
     metrics = Metrics()
     explicit = "metrics_port" in settings.model_fields_set
@@ -254,7 +229,7 @@ async def part(
 
 
 async def _wait_for_server(settings: Settings, stopping: asyncio.Event) -> None:
-    """Below a supervisor wait until Redis answers: it did, when the supervisor began."""
+    """Wait until Redis answers, if a supervisor has started this process."""
     while os.environ.get(PARENT) and not is_orphan() and not stopping.is_set():
         try:
             await (await connect(settings.redis_url, within=timedelta(seconds=2))).aclose()

@@ -1,4 +1,4 @@
-"""Standings, cross-tables and brackets on a terminal, and standings as CSV."""
+"""Renders standings and cross-tables for a terminal, and standings as CSV."""
 
 from __future__ import annotations
 
@@ -7,19 +7,15 @@ import io
 from typing import TYPE_CHECKING, Any, Final
 
 from arena.cli.tables import Column, table
+from arena.v1.competitions_pb2 import Standings, StandingsRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import RenderableType
 
-    from arena.v1.competitions_pb2 import Meeting, Standings, StandingsRow
+    from arena.v1.competitions_pb2 import Meeting
 
-CSV_COLUMNS: Final = (
-    "competition", "rank", "entrant", "points", "sonneborn_berger", "set_score", "played", "elo",
-    "error", "note", "stronger_than_next", "games", "mean_points", "forfeits", "timeouts",
-    "walkovers",
-)  # fmt: skip
 _NONE: Final = "-"
 _TIMEOUT: Final = "timeout"
 _COLUMNS: Final = (
@@ -37,7 +33,7 @@ _COLUMNS: Final = (
 
 
 def standings_table(standings: Standings, *, title: str) -> RenderableType:
-    """Return the standings, with how sure they are."""
+    """Return the standings with error bars as a table."""
     return table(_COLUMNS, map(_cells, standings.rows), title=title)
 
 
@@ -58,34 +54,30 @@ def _cells(row: StandingsRow) -> list[str]:
     ]
 
 
-def footnotes(standings: Standings) -> list[str]:
-    """Return what there is to say beside the standings, a sentence each."""
-    notes = []
+def footnotes(standings: Standings) -> Iterator[str]:
+    """Yield the first seat's score, the variance reduction and how sure the winner is."""
     if standings.HasField("first_seat_score"):
         margin = (
             f"±{100 * standings.first_seat_error:.1f}"
             if standings.HasField("first_seat_error")
             else "too few rounds for an error bar"
         )
-        notes.append(f"first seat: scores {100 * standings.first_seat_score:.1f} % ({margin})")
+        yield f"first seat: scores {100 * standings.first_seat_score:.1f} % ({margin})"
     if standings.HasField("variance_reduction"):
-        notes.append(
-            f"duplicate boards: as sure as {standings.variance_reduction:.2f} times as many games "
-            "on boards of their own"
-        )
+        times = f"{standings.variance_reduction:.2f} times as many games on boards of their own"
+        yield f"duplicate boards: as sure as {times}"
     if standings.finished and standings.rows:
         first = standings.rows[0]
         is_known = first.HasField("stronger_than_next")
-        sure = f"{first.stronger_than_next:.0%}" if is_known else "unknown"
-        notes.append(
-            f"{first.version} comes first; the chance that it is really stronger than "
-            f"the second is {sure}"
+        chance = f"{first.stronger_than_next:.0%}" if is_known else "unknown"
+        yield (
+            f"{first.version} comes first; the chance that it is really stronger than the second "
+            f"is {chance}"
         )
-    return notes
 
 
 def cross_table(standings: Standings, meetings: Iterable[Meeting]) -> RenderableType:
-    """Return who got how much against whom, in per cent."""
+    """Return the scores of each entrant against each other, in per cent."""
     ranked = [row.version for row in standings.rows]
     scores = {(each.version, each.opponent): each.score for each in meetings}
     # On a narrow terminal the columns of those who came last go first.
@@ -96,27 +88,18 @@ def cross_table(standings: Standings, meetings: Iterable[Meeting]) -> Renderable
     ]
     rows = []
     for number, one in enumerate(ranked, start=1):
-        cells = []
-        for other in ranked:
-            score = scores.get((one, other))
-            blank = "·" if one == other else ""
-            cells.append(blank if score is None else f"{100 * score:.0f}")
+        against = {other: scores.get((one, other)) for other in ranked}
+        blank = {one: "·"}
+        cells = (
+            blank.get(other, "") if score is None else f"{100 * score:.0f}"
+            for other, score in against.items()
+        )
         rows.append((str(number), one, *cells))
     return table(columns, rows)
 
 
-def standings_csv(divisions: Sequence[Standings]) -> str:
-    """Return the standings of all divisions, a header line first."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    for each in divisions:
-        writer.writerows(csv_row(each, row) for row in each.rows)
-    return text.getvalue()
-
-
 def csv_row(standings: Standings, row: StandingsRow) -> dict[str, Any]:
-    """Return a line of the standings, by the names in `CSV_COLUMNS`; None for unknown."""
+    """Return a line of the standings, by its columns; None for unknown."""
 
     def known(name: str, digits: int) -> float | None:
         return round(getattr(row, name), digits) if row.HasField(name) else None  # type: ignore[arg-type]
@@ -139,3 +122,16 @@ def csv_row(standings: Standings, row: StandingsRow) -> dict[str, Any]:
         "timeouts": row.forfeits.get(_TIMEOUT, 0),
         "walkovers": row.walkovers,
     }
+
+
+CSV_COLUMNS: Final = tuple(csv_row(Standings(), StandingsRow()))
+
+
+def standings_csv(divisions: Sequence[Standings]) -> str:
+    """Return the standings of all divisions, a header line first."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for each in divisions:
+        writer.writerows(csv_row(each, row) for row in each.rows)
+    return text.getvalue()

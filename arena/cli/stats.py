@@ -1,17 +1,18 @@
-"""``arena stats``: Elo, error bars and sequential tests from counts or a file, for anybody."""
+"""``arena stats``: compute Elo, error bars and sequential tests from counts or a file."""
 
 from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any
 
 import typer
 
-from arena.cli.console import Json, out, print_json
+from arena.cli.console import Json, print_json
+from arena.cli.options import group
 from arena.cli.play import elo_text
 from arena.cli.tables import Column, show, table
 from arena.errors import InputError
@@ -21,14 +22,13 @@ from arena.ratings.sprt import (
     Estimate,
     GameCounts,
     PairCounts,
+    SetCounts,
     SprtVerdict,
     bounds,
     estimate,
     llr,
     verdict,
 )
-
-noun = typer.Typer(help="Statistics from counts or a file.", no_args_is_help=True)
 
 Count = Annotated[int, typer.Argument(min=0)]
 Sprt = Annotated[
@@ -51,22 +51,18 @@ _VERDICTS = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.add_typer(noun, name="stats")
-
-
-@noun.command(name="pairs")
 def pairs(  # noqa: PLR0913, PLR0917 -- six counts and a command's options
     ll: Count, ld: Count, wl: Count, dd: Count, wd: Count, ww: Count, *,
     sprt: Sprt = None, alpha: Chance = 0.05, beta: Chance = 0.05, json: Json = False,
 ) -> None:  # fmt: skip
-    """Compare two bots by pairs of games: counts of LL, LD, WL, DD, WD and WW."""
+    """Compare two bots by pairs of games.
+
+    Takes the counts of LL, LD, WL, DD, WD and WW.
+    """
     counts = PairCounts(ll=ll, ld=ld, wl=wl, dd=dd, wd=wd, ww=ww)
     _compare(counts, sprt=sprt, alpha=alpha, beta=beta, json=json)
 
 
-@noun.command(name="games")
 def games(  # noqa: PLR0913 -- three counts and a command's options
     wins: Count, losses: Count, draws: Count, *,
     sprt: Sprt = None, alpha: Chance = 0.05, beta: Chance = 0.05, json: Json = False,
@@ -76,7 +72,6 @@ def games(  # noqa: PLR0913 -- three counts and a command's options
     _compare(counts, sprt=sprt, alpha=alpha, beta=beta, json=json)
 
 
-@noun.command(name="ratings")
 def ratings(
     file: Annotated[Path, typer.Argument(help="CSV with the columns a,b,score[,set].")],
     *,
@@ -96,26 +91,35 @@ def ratings(
     Each row is the score of a against b, 0 to 1. Rows of one set (one board in all its rotations)
     count as one observation; without the column every row is a set of its own.
     """
-    results = _read_results(file)
+    names, sets = _read_results(file)
     found = fit(
-        results.sets,
-        entrants=len(results.names),
+        sets,
+        entrants=len(names),
         ridge=virtual_draws * VIRTUAL_DRAW,
         small_sample=small_sample,
     )
-    order = sorted(range(len(results.names)), key=lambda i: -float(found.elo[i]))
+    order = sorted(range(len(names)), key=lambda i: -float(found.elo[i]))
     if json:
-        print_json({"entrants": [_entrant(results.names[i], found, i) for i in order]})
+        print_json({"entrants": [_entrant(names[i], found, i) for i in order]})
     else:
-        _show_ratings(results.names, found, order)
+        _show_ratings(names, found, order)
 
 
-@dataclass(frozen=True, slots=True)
-class _Results:
-    """The content of a CSV file: names in the order of appearance, scored sets."""
-
-    names: list[str]
-    sets: list[ScoredSet]
+def test_document(
+    counts: GameCounts | PairCounts | SetCounts,
+    leads: tuple[float, float],
+    *,
+    alpha: float,
+    beta: float,
+) -> dict[str, Any]:
+    """Return a sequential test of two leads, ELO0 and ELO1, as JSON."""
+    ratio = llr(counts, elo0=leads[0], elo1=leads[1])
+    lower, upper = bounds(alpha=alpha, beta=beta)
+    decided = verdict(ratio, alpha=alpha, beta=beta)
+    return {
+        "llr": ratio, "elo0": leads[0], "elo1": leads[1],
+        "lower": lower, "upper": upper, "verdict": str(decided),
+    }  # fmt: skip
 
 
 def _compare(
@@ -127,49 +131,44 @@ def _compare(
     json: bool,
 ) -> None:
     found = estimate(counts)
-    document: dict[str, Any] = {
-        "observations": found.observations,
-        "score": found.mean,
-        "elo": finite(found.elo),
-        "elo_error": found.elo_error,
-        "nelo": found.nelo,
-        "nelo_error": found.nelo_error,
-        "los": found.los,
-        "note": found.note,
-    }
-    if sprt is not None:
-        ratio = llr(counts, elo0=sprt[0], elo1=sprt[1])
-        lower, upper = bounds(alpha=alpha, beta=beta)
-        decided = verdict(ratio, alpha=alpha, beta=beta)
-        document |= {
-            "llr": ratio, "elo0": sprt[0], "elo1": sprt[1],
-            "lower": lower, "upper": upper, "verdict": str(decided),
-        }  # fmt: skip
+    test = {} if sprt is None else test_document(counts, sprt, alpha=alpha, beta=beta)
     if json:
-        print_json(document)
+        print_json(
+            {
+                "observations": found.observations,
+                "score": found.mean,
+                "elo": finite(found.elo),
+                "elo_error": found.elo_error,
+                "nelo": found.nelo,
+                "nelo_error": found.nelo_error,
+                "los": found.los,
+                "note": found.note,
+                **test,
+            }
+        )
         return
-    _show_estimate(found)
-    if sprt is not None:
-        out.print(f"LLR     {ratio:.2f} ({lower:.2f}, {upper:.2f}) [{sprt[0]:g}, {sprt[1]:g}]",
-                  markup=False)  # fmt: skip
-        out.print(f"        {_VERDICTS[decided]}", markup=False)
+    show(*_lines(found))
+    if test:
+        decided = SprtVerdict(test["verdict"])
+        limits = "({lower:.2f}, {upper:.2f}) [{elo0:g}, {elo1:g}]".format(**test)
+        show(f"LLR     {test['llr']:.2f} {limits}", f"        {_VERDICTS[decided]}")
         if decided is not SprtVerdict.CONTINUE:
-            out.print("        an Elo measured at such a stop is biased away from zero")
+            show("        an Elo measured at such a stop is biased away from zero")
 
 
-def _show_estimate(found: Estimate) -> None:
-    out.print(f"score   {found.mean:.2%} of {found.observations}", markup=False)
-    out.print(f"Elo     {elo_text(found.elo, found.elo_error)}", markup=False)
+def _lines(found: Estimate) -> Iterator[str]:
+    yield f"score   {found.mean:.2%} of {found.observations}"
+    yield f"Elo     {elo_text(found.elo, found.elo_error)}"
     if found.nelo is not None:
-        out.print(f"nElo    {elo_text(found.nelo, found.nelo_error)}", markup=False)
+        yield f"nElo    {elo_text(found.nelo, found.nelo_error)}"
     if found.los is not None:
-        out.print(f"LOS     {found.los:.2%}", markup=False)
+        yield f"LOS     {found.los:.2%}"
     if found.note:
-        out.print(f"        {found.note}", markup=False)
+        yield f"        {found.note}"
 
 
-def _read_results(file: Path) -> _Results:
-    """Read a CSV file of scores.
+def _read_results(file: Path) -> tuple[list[str], list[ScoredSet]]:
+    """Read a CSV file of scores: the names in the order of appearance, and the sets.
 
     Raises:
         InputError: says in which line it cannot be read, and what is expected.
@@ -195,7 +194,7 @@ def _read_results(file: Path) -> _Results:
         ScoredSet(name, tuple((i, j, fmean(values)) for (i, j), values in pairs.items()))
         for name, pairs in scores.items()
     ]
-    return _Results(names=list(numbers), sets=sets)
+    return list(numbers), sets
 
 
 def _read_row(file: Path, line: int, row: dict[str, str]) -> tuple[str, str, float]:
@@ -231,5 +230,8 @@ def _show_ratings(names: list[str], found: Fit, order: list[int]) -> None:
             found.notes[i],
         )
         rows.append(row)
-    show(table(_COLUMNS, rows))
-    out.print("Elo above the average entrant, with 95 % errors; never add two of them.")
+    note = "Elo above the average entrant, with 95 % errors; never add two of them."
+    show(table(_COLUMNS, rows), note)
+
+
+stats = group("Compute statistics from counts or from a file.", pairs, games, ratings)

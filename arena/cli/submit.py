@@ -1,22 +1,19 @@
-"""``arena submit``: upload a bot, and see what the arena makes of it."""
+"""``arena submit``: upload a bot, and follow its trial."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
-from arena.cli.console import EXIT_FAILED, Json, complain, out, print_json, progress_console
-from arena.cli.remote import Server, calling, kept, until_answered, watched, word
+from arena.cli.console import EXIT_FAILED, complain, out, progress_console
+from arena.cli.remote import Remote, until_answered, word
+from arena.cli.tables import show
 from arena.documents import document
-from arena.errors import InputError
 from arena.uploads import pack_folder
 from arena.v1 import bots_pb2
 from referee.bot_folder import load_bot_folder
-
-if TYPE_CHECKING:
-    from arena.client import Client
 
 SETTLED: Final = {
     bots_pb2.VERSION_STATE_ACCEPTED,
@@ -36,19 +33,13 @@ _DOING: Final = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="submit")(submit)
-
-
 def submit(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that holds bot.toml.")],
     *,
     watch: Annotated[
         bool, typer.Option(help="Stay until the arena has accepted or rejected it.")
     ] = True,
-    server: Server = None,
-    json: Json = False,
+    arena: Remote,
 ) -> None:
     """Upload a bot, and follow its trial.
 
@@ -57,36 +48,29 @@ def submit(
     """
     name = load_bot_folder(folder).name
     archive = pack_folder(folder)
-    with calling(server) as client:
-        if not client.login.token:
-            address = client.login.address
-            raise InputError(f"submitting needs a token: `arena login {address}` keeps one")
-        answer = until_answered(lambda: client.submit(archive))
-        version = answer.version
-        if not json:
-            known = "" if answer.is_new else ", known: the same content was submitted before"
-            out.print(f"{version.id}: {len(archive) / 1024:.1f} KiB uploaded{known}", markup=False)
-        if watch:
-            try:
-                with kept(client, f"{version.id} is uploaded", look=f"arena bot show {version.id}"):
-                    version = _follow(client, version.id, quiet=json)
-            except KeyboardInterrupt:
-                complain(f"the arena goes on with it; `arena bot show {version.id}` tells how")
-                raise typer.Exit(EXIT_FAILED) from None
-    if json:
-        print_json({**document(answer), "version": document(version)})
-    elif version.state in SETTLED:
-        show_verdict(version)
-    else:
-        out.print(f"`arena bot show {version.id}` tells what becomes of it", markup=False)
-    if version.state in SETTLED and version.state != bots_pb2.VERSION_STATE_ACCEPTED:
-        if not json:
+    arena.identity("submitting")
+    answer = until_answered(lambda: arena.client.submit(archive))
+    version = answer.version
+    look = f"arena bot show {version.id}"
+    if not arena.json:
+        known = "" if answer.is_new else ", known: the same content was submitted before"
+        out.print(f"{version.id}: {len(archive) / 1024:.1f} KiB uploaded{known}")
+    if watch:
+        with arena.kept(f"{version.id} is uploaded", fate="the arena goes on with it", look=look):
+            version = _follow(arena, version.id)
+    settled = version.state in SETTLED
+    arena.tell(
+        {**document(answer), "version": document(version)},
+        verdict_line(version) if settled else f"`{look}` tells what becomes of it",
+    )
+    if settled and version.state != bots_pb2.VERSION_STATE_ACCEPTED:
+        if not arena.json:
             advise(folder, name, version, is_new=answer.is_new)
         raise typer.Exit(EXIT_FAILED)
 
 
 def advise(folder: Path, name: str, version: bots_pb2.Version, *, is_new: bool) -> None:
-    """Say what to do about a version that does not play."""
+    """Print what to do about a version that was not accepted."""
     if version.rejection_cause in TRIED_ANEW:
         complain(
             f"that is no fault of the bot: `arena submit {folder}` once more, as it is, and "
@@ -101,43 +85,38 @@ def advise(folder: Path, name: str, version: bots_pb2.Version, *, is_new: bool) 
         )
 
 
-def _follow(client: Client, version_id: str, *, quiet: bool) -> bots_pb2.Version:
+def _follow(arena: Remote, version_id: str) -> bots_pb2.Version:
     """Print each step as it ends, until the version is settled; return it."""
     request = bots_pb2.WatchVersionRequest(version=version_id)
     shown = 0
     version = bots_pb2.Version(id=version_id)
     with progress_console.status("") as status:
-        for answer in watched(
-            client,
-            client.stub.WatchVersion,
-            request,
-            ended=lambda answer: answer.version.state in SETTLED,
+        for answer in arena.watch(
+            arena.stub.WatchVersion, request, ended=lambda answer: answer.version.state in SETTLED
         ):
             version = answer.version
             # A version is tried anew when the arena itself failed: its steps begin again.
             if len(version.steps) < shown:
                 shown = 0
             for step in version.steps[shown:]:
-                if not quiet:
-                    show_step(step)
+                if not arena.json:
+                    show(*step_lines(step))
             shown = len(version.steps)
             status.update(f"{version_id} is {_DOING.get(version.state, 'settled')}")
     return version
 
 
-def show_step(step: bots_pb2.Step) -> None:
-    """Print a step; what the bot printed only when it failed."""
+def step_lines(step: bots_pb2.Step) -> list[str]:
+    """Return a step in a line, and below it what the bot printed if it failed."""
     seconds = step.elapsed.ToTimedelta().total_seconds()
-    mark = "ok  " if step.ok else "FAIL"
     detail = f"  {step.detail}" if step.detail else ""
-    out.print(f"  {mark} {step.name} ({seconds:.1f} s){detail}", markup=False)
-    if not step.ok:
-        for line in step.output.splitlines():
-            out.print(f"       | {line}", markup=False)
+    line = f"  {'ok  ' if step.ok else 'FAIL'} {step.name} ({seconds:.1f} s){detail}"
+    printed = [] if step.ok else step.output.splitlines()
+    return [line, *(f"       | {each}" for each in printed)]
 
 
-def show_verdict(version: bots_pb2.Version) -> None:
-    """Print where a settled version stands, and why."""
+def verdict_line(version: bots_pb2.Version) -> str:
+    """Return the state of a settled version, and the reason."""
     state = word(bots_pb2.VersionState, version.state)
     because = f": {version.reason}" if version.reason else ""
     plays = ""
@@ -149,4 +128,4 @@ def show_verdict(version: bots_pb2.Version) -> None:
         )
     elif version.rejection_cause in TRIED_ANEW:
         plays = "; submitted again as it is, it is tried anew"
-    out.print(f"{version.id} is {state}{because}{plays}", markup=False)
+    return f"{version.id} is {state}{because}{plays}"

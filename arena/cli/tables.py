@@ -1,4 +1,4 @@
-"""Tables that fit the terminal: what matters least is left out before a word is cut."""
+"""Lays out tables to fit the terminal: the least columns are left out before a word is cut."""
 
 from __future__ import annotations
 
@@ -29,13 +29,12 @@ _UNBOUNDED: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column, and what becomes of it where there is little room.
+    """A column of a table.
 
     Attributes:
-        heading: its first line.
-        leaves: 0 for a column that stays; the one with the highest number is left out first.
+        leaves: 0 for a column that stays; the highest number is left out first.
         right: whether it holds numbers.
-        wraps: whether its cells may go on in the next line, between two words.
+        wraps: whether its cells may be broken between two words.
         shortens: whether its cells may end in an ellipsis, when leaving columns out is not enough.
     """
 
@@ -47,7 +46,7 @@ class Column:
 
 
 def room() -> int:
-    """Return how wide a table may be: as the terminal, or any width where a program reads it."""
+    """Return the width of the terminal; unbounded where a program reads the output."""
     return out.width if _has_width() else _UNBOUNDED
 
 
@@ -62,19 +61,15 @@ def table(
     title: str = "",
     width: int | None = None,
 ) -> RenderableType:
-    """Return a table that is at most so wide, where that can be.
+    """Return a table that fits a width in cells where that can be, that of `room` without one.
 
-    Args:
-        columns: in their order.
-        rows: a text for each column; it may have several lines.
-        title: a line above it.
-        width: in cells; `room` without it.
+    A row has a text for each column, which may have several lines.
     """
     cells = [list(row) for row in rows]
     limit = room() if width is None else width
     texts = [[column.heading, *(row[i] for row in cells)] for i, column in enumerate(columns)]
     least = [
-        max(map(cell_len, _parts(found, column.wraps)))
+        max(map(cell_len, _parts(found, wraps=column.wraps)))
         for found, column in zip(texts, columns, strict=True)
     ]
     shown = _staying(columns, least, limit)
@@ -94,17 +89,16 @@ def table(
     return Group(Text(title, overflow="ellipsis", no_wrap=True), made) if title else made
 
 
-def show(made: RenderableType) -> None:
-    """Print a table on stdout."""
-    console = out if _has_width() else Console(highlight=False, width=_UNBOUNDED)
-    console.print(made)
+def show(*told: RenderableType) -> None:
+    """Print lines and tables on stdout."""
+    wide = out if _has_width() else Console(highlight=False, width=_UNBOUNDED)
+    for each in told:
+        (out if isinstance(each, str) else wide).print(each)
 
 
-def _parts(texts: Iterable[str], wraps: bool) -> list[str]:  # noqa: FBT001 -- private, one caller
-    """Return what has to stay in one line: words or lines."""
-    return [part for text in texts for part in (text.split() if wraps else text.split("\n"))] or [
-        ""
-    ]
+def _parts(texts: Iterable[str], *, wraps: bool) -> list[str]:
+    """Return the words or lines that must not be broken."""
+    return [part for text in texts for part in text.split(None if wraps else "\n")] or [""]
 
 
 def _total(widths: Iterable[int]) -> int:

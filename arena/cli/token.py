@@ -1,4 +1,4 @@
-"""``arena token``, ``arena owners``: who may call, and with which tokens."""
+"""``arena token``, ``arena owners``: create, list and revoke tokens; list owners."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.console import Json, complain, out, print_json
-from arena.cli.remote import Server, calling, moment, pages, word
-from arena.cli.tables import Column, show, table
-from arena.documents import document
+from arena.cli.console import complain
+from arena.cli.options import group
+from arena.cli.remote import Remote, moment, word
+from arena.cli.tables import Column, table
 from arena.errors import InputError
 from arena.v1 import accounts_pb2
 
@@ -27,30 +27,13 @@ _COLUMNS = (
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    token = typer.Typer(name="token", help="Make, list and revoke tokens.", no_args_is_help=True)
-    token.command(name="create")(create)
-    token.command(name="list")(show_all)
-    token.command(name="revoke")(revoke)
-    app.add_typer(token)
-    app.command(name="owners")(owners)
-
-
-def owners(*, server: Server = None, json: Json = False) -> None:
+def owners(*, arena: Remote) -> None:
     """List the owners of bots and tokens."""
-    with calling(server) as client:
-        request = accounts_pb2.ListOwnersRequest()
-        answers = pages(client, client.stub.ListOwners, request)
-        found = [owner for page in answers for owner in page.owners]
-    if json:
-        print_json({"owners": [document(owner) for owner in found]})
-    else:
-        for owner in found:
-            out.print(owner.name, markup=False)
+    found = arena.ask_all(arena.stub.ListOwners, accounts_pb2.ListOwnersRequest())
+    arena.tell(found, *(owner.name for owner in found.owners))
 
 
-def create(  # noqa: PLR0913 -- a command's options
+def create(
     owner: Annotated[
         str, typer.Argument(help="Whose; yours without it. An admin registers new owners so.")
     ] = "",
@@ -62,40 +45,30 @@ def create(  # noqa: PLR0913 -- a command's options
     expires: Annotated[
         str, typer.Option(help="After how long, 90d, 12h or 30m; never without it.")
     ] = "",
-    server: Server = None,
-    json: Json = False,
+    arena: Remote,
 ) -> None:
-    """Make a token, and print its secret once."""
+    """Create a token, and print its secret once."""
     request = accounts_pb2.CreateTokenRequest(
         owner=owner, name=name, scopes=[_scope(text) for text in scope or ["author"]]
     )
     if expires:
         request.lifetime.FromTimedelta(_lifetime(expires))
-    with calling(server) as client:
-        identity = client.ask(client.stub.GetIdentity, accounts_pb2.GetIdentityRequest())
-        if owner not in {"", identity.token.owner}:
-            client.ask(client.stub.CreateOwner, accounts_pb2.CreateOwnerRequest(name=owner))
-        made = client.ask(client.stub.CreateToken, request)
-    if json:
-        print_json(document(made))
-        return
-    out.print(made.secret, markup=False)
-    complain(f"this is the token {made.token.id} of {made.token.owner}; keep it, it is shown once")
+    identity = arena.ask(arena.stub.GetIdentity, accounts_pb2.GetIdentityRequest())
+    if owner not in {"", identity.token.owner}:
+        arena.ask(arena.stub.CreateOwner, accounts_pb2.CreateOwnerRequest(name=owner))
+    made = arena.ask(arena.stub.CreateToken, request)
+    arena.tell(made, made.secret)
+    if not arena.json:
+        token = made.token
+        complain(f"this is the token {token.id} of {token.owner}; keep it, it is shown once")
 
 
-def show_all(
-    owner: Annotated[str, typer.Argument(help="Whose; yours without it.")] = "",
-    *,
-    server: Server = None,
-    json: Json = False,
+def list_(
+    owner: Annotated[str, typer.Argument(help="Whose; yours without it.")] = "", *, arena: Remote
 ) -> None:
     """List tokens, without their secrets."""
-    with calling(server) as client:
-        answer = client.ask(client.stub.ListTokens, accounts_pb2.ListTokensRequest(owner=owner))
-    if json:
-        print_json(document(answer))
-    else:
-        show(table(_COLUMNS, map(_cells, answer.tokens)))
+    answer = arena.ask(arena.stub.ListTokens, accounts_pb2.ListTokensRequest(owner=owner))
+    arena.tell(answer, table(_COLUMNS, map(_cells, answer.tokens)))
 
 
 def _cells(token: accounts_pb2.Token) -> list[str]:
@@ -110,16 +83,11 @@ def _cells(token: accounts_pb2.Token) -> list[str]:
 def revoke(
     token: Annotated[str, typer.Argument(metavar="ID", help="As `arena token list` names it.")],
     *,
-    server: Server = None,
-    json: Json = False,
+    arena: Remote,
 ) -> None:
-    """Make a token worthless at once."""
-    with calling(server) as client:
-        answer = client.ask(client.stub.RevokeToken, accounts_pb2.RevokeTokenRequest(id=token))
-    if json:
-        print_json(document(answer))
-    else:
-        out.print(f"{token} of {answer.token.owner} is revoked", markup=False)
+    """Revoke a token at once."""
+    answer = arena.ask(arena.stub.RevokeToken, accounts_pb2.RevokeTokenRequest(id=token))
+    arena.tell(answer, f"{token} of {answer.token.owner} is revoked")
 
 
 def _scope(text: str) -> accounts_pb2.Scope.ValueType:
@@ -134,3 +102,6 @@ def _lifetime(text: str) -> timedelta:
     if match is None:
         raise InputError(f"{text!r} is no time; possible: 90d, 12h, 30m")
     return int(match[1]) * _UNITS[match[2]]
+
+
+token = group("Create, list and revoke tokens.", create, list_, revoke)

@@ -1,4 +1,4 @@
-"""A tournament on an arena of its own: server, scheduler and worker for as long as it lasts."""
+"""Plays a tournament on a local arena that runs for as long as it lasts."""
 
 from __future__ import annotations
 
@@ -8,37 +8,26 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from arena.api.competition_messages import (
-    competition_message,
-    match_message,
-    round_message,
-    rules_of,
-    standings_message,
-)
+from arena.api import competition_messages as messages
 from arena.backend import competitions
 from arena.cli.competition import CompetitionView
 from arena.cli.console import progress_console
-from arena.cli.demo import HOUSE, add_bot, sample_bots
+from arena.cli.demo import HOUSE, add_bot, own_arena, own_settings, sample_bots
 from arena.competitions import entry as competition_entry
 from arena.competitions.records import CompetitionState
 from arena.competitions.report import reports
 from arena.competitions.store import CompetitionStore
-from arena.config import load
-from arena.context import Arena, connected
+from arena.context import Arena
 from arena.errors import ArenaError, InputError
 from arena.processes.lifecycle import run_until_told
-from arena.processes.supervisor import running
 from arena.scheduler.scheduler import FLOW
 from arena.v1 import competitions_pb2
 from referee.bot_folder import load_bot_folder
 from referee.games import parse_ruleset
 from referee.sandbox.scratch import Scratch
 from referee.tasks import cancel
-
-if TYPE_CHECKING:
-    from arena.config import Settings
 
 _NAME = re.compile(r'^name\s*=\s*".*"', re.MULTILINE)
 HERE: Final = "t-here"
@@ -63,8 +52,8 @@ def play_tournament(  # noqa: PLR0913 -- what the command is told
         seed: text that all boards follow from; "" for random ones.
         folders: of bots; None for the sample bots that play the ruleset.
         clones: how many of each enter.
-        options: of the arena's settings; without ``data_dir`` everything is forgotten at the end.
-        quiet: whether nothing is said meanwhile.
+        options: of the arena's settings.
+        quiet: whether progress is not printed.
 
     Raises:
         ArenaError: it was interrupted.
@@ -75,33 +64,21 @@ def play_tournament(  # noqa: PLR0913 -- what the command is told
     if not playing:
         raise InputError(f"no sample bot plays {canonical}; name folders with --bot")
     scratch = Scratch("tournament")
-    settings = load(
-        **{**options, "data_dir": options.get("data_dir") or scratch.path / "data"},
-        redis_url="",
-        archive_url="",
-        workers=1,
-        grace=2,
-        metrics_port=None,
-    )
     found: list[CompetitionView] = []
 
     async def main(stopping: asyncio.Event) -> None:
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
-        with (settings.data_dir / "tournament.log").open("ab") as log:
-            async with running(settings, output=log) as supervisor:
-                watching = asyncio.create_task(supervisor.watch(stopping))
-                entries = [copy for path in playing for copy in _copies(path, scratch.path, clones)]
-                here = settings.model_copy(update={"redis_url": supervisor.url})
-                played = asyncio.create_task(_play(here, wanted, entries, seed=seed, quiet=quiet))
-                await asyncio.wait({watching, played}, return_when=asyncio.FIRST_COMPLETED)
-                stopping.set()
-                if played.done():
-                    found.append(played.result())
-                await cancel(played)
-                await watching
+        entries = [copy for path in playing for copy in _copies(path, scratch.path, clones)]
+        async with own_arena(settings, stopping, log="tournament.log") as (arena, watching):
+            play = _play(arena, wanted, canonical, entries, seed=seed, quiet=quiet)
+            played = asyncio.create_task(play)
+            await asyncio.wait({watching, played}, return_when=asyncio.FIRST_COMPLETED)
+            if played.done():
+                found.append(played.result())
+            await cancel(played)
 
     try:
-        run_until_told(main)
+        with own_settings(**options) as settings:
+            run_until_told(main)
     finally:
         scratch.remove()
     if not found:
@@ -109,38 +86,37 @@ def play_tournament(  # noqa: PLR0913 -- what the command is told
     return found[0]
 
 
-async def _play(
-    settings: Settings,
+async def _play(  # noqa: PLR0913 -- what the command is told
+    arena: Arena,
     wanted: competitions_pb2.CompetitionRules,
+    ruleset: str,
     folders: Sequence[Path],
     *,
     seed: str,
     quiet: bool,
 ) -> CompetitionView:
-    ruleset = parse_ruleset(wanted.ruleset).ruleset
-    async with connected(settings) as arena:
-        # The bots stand on the ladder, but all workers are the tournament's.
-        await arena.queues.open_ladder(ruleset)
-        await arena.queues.queue(ruleset).pause(FLOW)
-        added = [await add_bot(arena, each, owner=HOUSE, rulesets=[ruleset]) for each in folders]
-        store = CompetitionStore(arena.redis)
-        record, _ = await competition_entry.create(
-            arena,
-            HERE,
-            rules_of(wanted).settled(ruleset, settings.ladder(ruleset), lot=seed),
-            [each.bot.name for each in added],
-            seed=hashlib.sha256(seed.encode()).digest() if seed else None,
-            at_once=True,
-        )
-        told = 0
-        while record.state not in _OVER:
-            await asyncio.sleep(0.3)
-            record = await store.get(HERE)
-            played = await store.played(HERE)
-            if not quiet and played >= told + 10:
-                told = played
-                progress_console.print(f"{played} matches played", markup=False)
-        return await view_of(arena, HERE)
+    # The bots stand on the ladder, but all workers are the tournament's.
+    await arena.queues.open_ladder(ruleset)
+    await arena.queues.queue(ruleset).pause(FLOW)
+    added = [await add_bot(arena, each, owner=HOUSE, rulesets=[ruleset]) for each in folders]
+    store = CompetitionStore(arena.redis)
+    record, _ = await competition_entry.create(
+        arena,
+        HERE,
+        messages.rules_of(wanted).settled(ruleset, arena.settings.ladder(ruleset), lot=seed),
+        [each.bot.name for each in added],
+        seed=hashlib.sha256(seed.encode()).digest() if seed else None,
+        at_once=True,
+    )
+    told = 0
+    while record.state not in _OVER:
+        await asyncio.sleep(0.3)
+        record = await store.get(HERE)
+        played = await store.played(HERE)
+        if not quiet and played >= told + 10:
+            told = played
+            progress_console.print(f"{played} matches played")
+    return await view_of(arena, HERE)
 
 
 async def view_of(arena: Arena, competition: str) -> CompetitionView:
@@ -151,12 +127,12 @@ async def view_of(arena: Arena, competition: str) -> CompetitionView:
     divisions = await asyncio.to_thread(reports, record, results)
     ordered = sorted(rounds.values(), key=lambda each: (each.created_time, each.key))
     answer = competitions_pb2.GetCompetitionResponse(
-        competition=competition_message(competitions.CompetitionView(record=record)),
-        standings=[standings_message(each, record) for each in divisions],
-        rounds=map(round_message, ordered),
+        competition=messages.competition_message(competitions.CompetitionView(record=record)),
+        standings=[messages.standings_message(each, record) for each in divisions],
+        rounds=map(messages.round_message, ordered),
     )
     matches = [
-        match_message(competitions.CompetitionMatch(record, match, results.get(match.id)))
+        messages.match_message(competitions.CompetitionMatch(record, match, results.get(match.id)))
         for each in divisions
         for match in each.matches
     ]

@@ -1,25 +1,20 @@
-"""``arena watch``: the results of a ladder as they are committed."""
+"""``arena watch``: print the results of a ladder as they are committed."""
 
 from __future__ import annotations
 
-import json as json_text
+import json
 from typing import Annotated
 
 import typer
 
-from arena.cli.console import Json, out
+from arena.cli.console import out
 from arena.cli.match import scored
-from arena.cli.remote import Server, calling, moment, watched
+from arena.cli.remote import Remote, moment
 from arena.documents import document
 from arena.v1 import matches_pb2
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="watch")(watch)
-
-
-def watch(  # noqa: PLR0913 -- a command's options
+def watch(
     ruleset: Annotated[str, typer.Argument(help="The ladder.")],
     *,
     bot: Annotated[str, typer.Option(help="Only the matches of this bot.")] = "",
@@ -28,8 +23,7 @@ def watch(  # noqa: PLR0913 -- a command's options
         typer.Option(min=0, help="Begin behind this sequence of the log; with what comes now."),
     ] = None,
     count: Annotated[int, typer.Option(min=0, help="End after so many; 0 for Ctrl-C.")] = 0,
-    server: Server = None,
-    json: Json = False,
+    arena: Remote,
 ) -> None:
     """Print results of a ladder as they come.
 
@@ -41,14 +35,13 @@ def watch(  # noqa: PLR0913 -- a command's options
     def ended(_: object) -> bool:
         return 0 < count <= told
 
-    with calling(server) as client:
-        for answer in watched(client, client.stub.WatchMatches, request, ended=ended):
-            # A stream that is opened again goes on behind what was told.
-            request.after_sequence = answer.match.sequence
-            told += 1
-            if json:
-                typer.echo(json_text.dumps(document(answer), ensure_ascii=False))
-            else:
-                entrants = " - ".join(map(scored, answer.match.entrants)).replace("\n", "")
-                end = moment(answer.match.end_time)
-                out.print(f"{end}  {answer.match.id}  {entrants}", markup=False)
+    for answer in arena.watch(arena.stub.WatchMatches, request, ended=ended):
+        # A stream that is opened again goes on behind what was told.
+        request.after_sequence = answer.match.sequence
+        told += 1
+        if arena.json:
+            typer.echo(json.dumps(document(answer), ensure_ascii=False))
+        else:
+            entrants = " - ".join(map(scored, answer.match.entrants)).replace("\n", "")
+            end = moment(answer.match.end_time)
+            out.print(f"{end}  {answer.match.id}  {entrants}")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.cli.submit import advise, show_verdict
+from arena.cli.submit import advise, verdict_line
 from arena.v1 import bots_pb2
 
 
@@ -30,7 +30,7 @@ def test_an_author_need_not_mend_what_is_no_fault_of_the_bot(
 ) -> None:
     """The same folder again is tried anew, and nothing tells its author to change it."""
     version = rejected(reason, cause)
-    show_verdict(version)
+    print(verdict_line(version))
     advise(Path("greedy"), "greedy", version, is_new=True)
     told = capsys.readouterr()
     assert told.out == (
@@ -43,7 +43,7 @@ def test_an_author_need_not_mend_what_is_no_fault_of_the_bot(
 def test_an_author_mends_what_the_bot_failed_at(capsys: pytest.CaptureFixture[str]) -> None:
     """Only for a folder that was known does the operator's command make a difference."""
     version = rejected("start: the process ended early", bots_pb2.REJECTION_CAUSE_BOT)
-    show_verdict(version)
+    print(verdict_line(version))
     advise(Path("greedy"), "greedy", version, is_new=True)
     told = capsys.readouterr()
     assert told.out == "greedy@2 is rejected: start: the process ended early\n"
