@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, NamedTuple, Self
 
 from pydantic import (
     AfterValidator,
@@ -57,6 +57,14 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 Bytes = Annotated[int, Field(ge=0)]
 Seconds = Annotated[timedelta, BeforeValidator(_seconds)]
 Positive = Annotated[Seconds, Field(gt=timedelta(0))]
+
+
+class LadderTerms(NamedTuple):
+    """How the matches of a ladder are played; `LadderSettings` with the defaults filled in."""
+
+    boards: int
+    time_control: str
+    parallel_games: int
 
 
 class LadderSettings(BaseModel):
@@ -194,11 +202,11 @@ class Settings(BaseSettings):
         """How many bots may think at once on this machine."""
         return self.thinking_cores or len(os.sched_getaffinity(0))
 
-    def ladder(self, ruleset: str) -> LadderSettings:
-        """Return the settings of a ladder with all defaults filled in."""
+    def ladder(self, ruleset: str) -> LadderTerms:
+        """Return how a ladder's matches are played."""
         own = self.ladders.get(ruleset, LadderSettings())
         boards = self.boards or _BOARDS.get(ruleset.partition(":")[0], 8)
-        return LadderSettings(
+        return LadderTerms(
             boards=own.boards or boards,
             time_control=own.time_control or self.time_control,
             parallel_games=own.parallel_games or self.parallel_games,

@@ -13,7 +13,8 @@ from arena import cli
 
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
-    ["arena.cli.service", "arena.cli.serve", "arena.cli.pipeline", "tests.forked"]
+    [f"arena.cli.{part}" for part in ("up", "scheduler", "worker", "pipeline", "serve")]
+    + ["tests.forked"]
 )
 
 

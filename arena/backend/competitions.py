@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from arena.competitions.records import CompetitionRecord, Round
     from arena.competitions.report import Meeting, StandingsReport
     from arena.competitions.results import CompetitionResult
-    from arena.config import LadderSettings
+    from arena.config import LadderTerms
     from arena.formats.model import PlannedMatch
     from arena.queue.models import DeadMatch
 
@@ -72,7 +72,7 @@ class RulesRequest:
     capacity: int = 0
     seeding: Seeding = Seeding.RATING
 
-    def settled(self, ruleset: str, ladder: LadderSettings, *, lot: str) -> CompetitionRules:
+    def settled(self, ruleset: str, ladder: LadderTerms, *, lot: str) -> CompetitionRules:
         """Return the rules that are played by, with the ladder's settings for what is left open."""
         return CompetitionRules(
             ruleset=ruleset,

@@ -9,7 +9,7 @@ import structlog
 import typer
 
 from arena.check.run import CheckOptions
-from arena.cli.service import ServiceOptions, ladder_plan, part, run_part, worker_options
+from arena.cli.service import ServiceOptions, part, run_part
 from arena.db.presence import Announcement, announced
 from arena.pipeline.pipeline import Pipeline, PipelineOptions, yield_to_matches
 from arena.pipeline.trial import TrialOptions, ValidationPlan
@@ -73,14 +73,13 @@ async def _run(settings: Settings, stopping: asyncio.Event) -> None:
 
 def trial_options(settings: Settings) -> TrialOptions:
     """Return how a version is tried: by its ladders' clocks and numbers of open games."""
-    parallel_games = worker_options(settings).parallel_games
 
     def plan(ruleset: str) -> ValidationPlan:
-        ladder = ladder_plan(settings, ruleset)
+        ladder = settings.ladder(ruleset)
         return ValidationPlan(
             boards=min(ladder.boards, VALIDATION_BOARDS),
             control=TimeControl.parse(ladder.time_control),
-            parallel_games=parallel_games(ruleset),
+            parallel_games=ladder.parallel_games,
         )
 
     return TrialOptions(

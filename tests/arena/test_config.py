@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.config import LadderSettings, load
+from arena.config import LadderTerms, load
 from arena.errors import InputError
 
 
@@ -24,7 +24,7 @@ def test_defaults_need_nothing() -> None:
     assert settings.archive == "arena-data/archive"
     assert (settings.api_port, settings.web_port, settings.metrics_port) == (7400, 7480, 7490)
     assert settings.cores >= 1
-    assert settings.ladder("quasenbo:players=3") == LadderSettings(
+    assert settings.ladder("quasenbo:players=3") == LadderTerms(
         boards=8, time_control="5+0.05", parallel_games=32
     )
     assert settings.ladder("pese-katesh").boards == 1

@@ -136,7 +136,7 @@ async def test_a_failure_of_ours_has_a_number(
     assert error.facts["error_id"] in str(error)
     logged = capsys.readouterr().out
     assert error.facts["error_id"] in logged
-    assert "JSONDecodeError" in logged
+    assert "ValidationError" in logged
 
 
 @pytest.fixture
