@@ -98,6 +98,14 @@ class NeverLate(LagMonitor):
         return 0.0
 
 
+class AlwaysLate(LagMonitor):
+    """Find half of every interval to be the referee's own lag."""
+
+    def lag_between(self, start: float, end: float) -> float:
+        """Return half of it."""
+        return (end - start) / 2
+
+
 @dataclass(frozen=True)
 class Attack:
     """Hold a match that was played.
@@ -170,7 +178,11 @@ def write_bot(folder: Path, code: str, *words: str, toml: str = "") -> BotFolder
 
 
 async def play(
-    sandbox: Sandbox, *bots: BotFolder, control: str = "10+1", **settings: Any
+    sandbox: Sandbox,
+    *bots: BotFolder,
+    control: str = "10+1",
+    monitor: LagMonitor | None = None,
+    **settings: Any,
 ) -> MatchResult:
     """Play a short match at one table."""
     defaults = {"start_limit": 60.0, "stall": 0.3, "goodbye": 20.0, "parallel_games": 2}
@@ -183,7 +195,7 @@ async def play(
         rotations=1,
     )
     referee = Referee(sandbox=sandbox, cores=2, tables=1)
-    referee.monitor = NeverLate()
+    referee.monitor = monitor or NeverLate()
     return await referee.play(plan)
 
 

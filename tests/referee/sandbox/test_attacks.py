@@ -2,6 +2,7 @@
 
 import socket
 import sys
+import textwrap
 import threading
 from pathlib import Path
 
@@ -10,9 +11,12 @@ import pytest
 from referee.outcome import ForfeitReason
 from referee.sandbox.bubblewrap import BubblewrapSandbox
 from referee.sandbox.bwrap_arguments import TMP
+from referee.sandbox.process import BotProcess
 from referee.sandbox.runtimes import python_runtime
+from referee.sandbox.sandbox import BotCommand
 from referee.sandbox.system_calls import NUMBERS
-from tests.referee.sandbox.attacking import SMALL, attack
+from referee.sandbox.watchdog import BURST
+from tests.referee.sandbox.attacking import SMALL, AlwaysLate, attack
 
 R = ForfeitReason
 
@@ -31,7 +35,7 @@ SPINNERS = """
 """
 DAEMON = """
     if os.fork() == 0:
-        os.setsid()
+        error_of(os.setsid)
         if os.fork() == 0:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             while True:
@@ -87,14 +91,8 @@ async def test_threads_are_counted(sandbox: BubblewrapSandbox, tmp_path: Path) -
                 time.sleep(1000)
         time.sleep(1000)
         """,
-        """
-        shared = mmap.mmap(-1, 1 << 30)
-        for page in range(0, 1 << 30, 4096):
-            shared[page] = 1
-        time.sleep(1000)
-        """,
     ],
-    ids=["gradual", "sudden", "children", "shared"],
+    ids=["gradual", "sudden", "children"],
 )
 async def test_memory_is_bounded(sandbox: BubblewrapSandbox, tmp_path: Path, script: str) -> None:
     """However it is taken, too much of it ends the bot, for that reason."""
@@ -123,7 +121,7 @@ async def test_memory_that_is_shared_counts_once(
 
 async def test_a_reservation_is_no_use(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
     """Address space that nobody touches costs nothing: interpreters reserve much."""
-    script = "return len(mmap.mmap(-1, 4 << 30, prot=mmap.PROT_READ))"
+    script = "return len(mmap.mmap(-1, 4 << 30, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ))"
     found = await attack(sandbox, tmp_path, script)
     assert found.found == 4 << 30
 
@@ -204,7 +202,7 @@ async def test_a_log_flood_drowns_nobody(
 
 
 async def test_a_daemon_ends_with_its_bot(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
-    """Who forks twice, leads a session and ignores SIGTERM is in the namespace all the same."""
+    """Who forks twice and ignores SIGTERM is in the namespace all the same."""
     found = await attack(sandbox, tmp_path, DAEMON)
     assert found.reasons == set()
     assert found.attacker.report.code == 0
@@ -217,6 +215,37 @@ async def test_ignoring_every_signal_helps_nobody(
     found = await attack(sandbox, tmp_path, STUBBORN, control="1+0.05")
     assert R.TIMEOUT in found.reasons
     assert found.attacker.report.code == -9
+
+
+async def test_who_burns_idly_is_ended(sandbox: BubblewrapSandbox, folder: Path) -> None:
+    """Processes that spin while their bot owes nothing use up its credit, and end it."""
+    command = BotCommand(
+        ("python", "-c", "import os\n" + textwrap.dedent(SPINNERS) + "os.wait()"), folder
+    )
+    process = BotProcess(command, sandbox, exited=lambda _: None, thinks=lambda: False)
+    report = await process.wait(60)
+    await process.stop()
+    assert report is not None
+    assert report.pressed
+    assert "processor time" in report.overuse
+    assert report.cpu_seconds > BURST
+
+
+async def test_pressure_voids_nothing(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
+    """However the referee lags meanwhile, the time-out of who fills the cores is its own."""
+    spinners = """
+        for _ in range(40):
+            if os.fork() == 0:
+                error_of(os.setsid)
+                while True:
+                    pass
+        time.sleep(1000)
+    """
+    found = await attack(
+        sandbox, tmp_path, spinners, control="1+0.05", monitor=AlwaysLate(), stall=0.3
+    )
+    assert found.reasons <= {R.TIMEOUT, R.STALL}
+    assert R.TIMEOUT in found.reasons
 
 
 async def test_spinners_slow_themselves(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
