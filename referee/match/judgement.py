@@ -285,6 +285,11 @@ class Judgement(ABC):
             self._refuse(f"{kind or 'an empty message'} came while {self.phase.value}")
         # Else it is Goodbye, or was sent before MatchOver arrived.
 
+    def misused(self, detail: str) -> None:
+        """End a process that made another call than its one stream."""
+        with self.void_on_error():
+            self._refuse(f"a call that is not its stream: {detail}")
+
     def _refuse(self, detail: str) -> None:
         self.end_bot(ForfeitReason.INVALID_MESSAGE, detail)
 

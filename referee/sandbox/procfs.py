@@ -42,15 +42,13 @@ def usage(pid: int) -> Usage:
     return Usage(memory, ticks / _TICK, runnable)
 
 
-def proportional_set(pid: int) -> int | None:
-    """Return a process's proportional set (PSS) in bytes; None if the kernel does not tell."""
+def proportional_set(pid: int) -> int:
+    """Return a process's memory in bytes, shared pages by their share (PSS) if the kernel tells."""
     try:
-        for line in _read(f"/proc/{pid}/smaps_rollup").splitlines():
-            if line.startswith(b"Pss:"):
-                return int(line.split()[1]) << 10
+        rollup = _read(f"/proc/{pid}/smaps_rollup")
     except OSError:
-        pass
-    return None
+        return usage(pid).memory
+    return _kibibytes(rollup, b"\nPss:") + _page_tables(pid)
 
 
 def sockets(pid: int) -> int:
@@ -109,10 +107,15 @@ def _stat(pid: int | str) -> list[bytes]:
 
 def _page_tables(pid: int) -> int:
     try:
-        status = _read(f"/proc/{pid}/status")
+        return _kibibytes(_read(f"/proc/{pid}/status"), b"\nVmPTE:")
     except OSError:
         return 0
-    return int(status.partition(b"VmPTE:")[2].split(maxsplit=1)[0] or 0) << 10
+
+
+def _kibibytes(text: bytes, name: bytes) -> int:
+    """Return a line's number of kibibytes in bytes; 0 without such a line."""
+    words = text.partition(name)[2].split(maxsplit=1)
+    return int(words[0]) << 10 if words else 0
 
 
 def _runnable_threads(pid: int) -> int:

@@ -189,8 +189,7 @@ class Watchdog:
 
 
 def _proportional_sum(members: list[int]) -> int:
-    sizes = ((member, procfs.proportional_set(member)) for member in members)
-    return sum(procfs.usage(member)[0] if size is None else size for member, size in sizes)
+    return sum(procfs.proportional_set(member) for member in members)
 
 
 def _mebibytes(size: int) -> str:

@@ -78,7 +78,7 @@ class Attacker(Bot):
 run(Attacker())
 """
 
-_HONEST = """
+HONEST_BOT = """
 from referee.sdk import Bot, run
 
 class Honest(Bot):
@@ -158,7 +158,10 @@ async def attack(sandbox: Sandbox, folder: Path, script: str, **settings: Any) -
     """
     mark = f"mark-{secrets.token_hex(8)}"
     code = _BOT.replace("{attack}", textwrap.indent(textwrap.dedent(script), "    "))
-    bots = (write_bot(folder / "attacker", code, mark), write_bot(folder / "honest", _HONEST, mark))
+    bots = (
+        write_bot(folder / "attacker", code, mark),
+        write_bot(folder / "honest", HONEST_BOT, mark),
+    )
     found = Attack(await play(sandbox, *bots, **settings), mark)
     assert_unharmed(found)
     assert await left(mark) == []

@@ -6,6 +6,7 @@ import textwrap
 import threading
 from pathlib import Path
 
+import psutil
 import pytest
 
 from referee.outcome import ForfeitReason
@@ -16,7 +17,16 @@ from referee.sandbox.runtimes import python_runtime
 from referee.sandbox.sandbox import BotCommand
 from referee.sandbox.system_calls import NUMBERS
 from referee.sandbox.watchdog import BURST
-from tests.referee.sandbox.attacking import SMALL, AlwaysLate, attack
+from tests.referee.sandbox.attacking import (
+    HONEST_BOT,
+    SMALL,
+    AlwaysLate,
+    Attack,
+    assert_unharmed,
+    attack,
+    play,
+    write_bot,
+)
 
 R = ForfeitReason
 
@@ -100,6 +110,49 @@ async def test_memory_is_bounded(sandbox: BubblewrapSandbox, tmp_path: Path, scr
     assert found.reasons == {R.OUT_OF_MEMORY}
     assert "MiB" in found.details
     assert found.attacker.report.peak_memory > SMALL.memory // 2
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        """
+        vast = mmap.mmap(-1, 1 << 40, flags=mmap.MAP_PRIVATE | 0x4000, prot=mmap.PROT_READ)
+        for page in range(0, 1 << 40, 2 << 20):
+            vast[page]
+        time.sleep(1000)
+        """,
+        """
+        for _ in range(20):
+            if os.fork() == 0:
+                pairs = []
+                while len(pairs) < 50:
+                    pairs.append(socket.socketpair())
+                    for one in pairs[-1]:
+                        one.setblocking(False)
+                        error_of(one.sendall, bytes(1 << 20))
+                time.sleep(1000)
+        time.sleep(1000)
+        """,
+    ],
+    ids=["page tables", "socket buffers"],
+)
+async def test_hidden_memory_is_bounded(
+    sandbox: BubblewrapSandbox, tmp_path: Path, script: str
+) -> None:
+    """What is in no resident set counts, too."""
+    assert (await attack(sandbox, tmp_path, script)).reasons == {R.OUT_OF_MEMORY}
+
+
+async def test_no_memory_is_shared_without_a_file(
+    sandbox: BubblewrapSandbox, tmp_path: Path
+) -> None:
+    """Shared pages that are unmapped show nowhere, so there are none."""
+    script = """
+        return [error_of(mmap.mmap, -1, 4096), *sorted(os.listdir("/dev"))]
+    """
+    assert (await attack(sandbox, tmp_path, script)).found == [
+        "EPERM", "null", "random", "shm", "urandom",
+    ]  # fmt: skip
 
 
 async def test_memory_that_is_shared_counts_once(
@@ -346,6 +399,83 @@ async def test_abstract_sockets_are_not_the_hosts(
         script = f"return error_of(socket.socket(socket.AF_UNIX).connect, {name!r})"
         found = await attack(sandbox, tmp_path, script)
     assert found.found == "ECONNREFUSED"
+
+
+async def test_the_seats_socket_is_gone_once_claimed(
+    sandbox: BubblewrapSandbox, tmp_path: Path
+) -> None:
+    """A bot has its stream, and opens no other connection."""
+    script = """
+        return error_of(socket.socket(socket.AF_UNIX).connect, "/run/arena/s")
+    """
+    assert (await attack(sandbox, tmp_path, script)).found == "ENOENT"
+
+
+BOMBER = r"""
+import os, socket, struct, time
+
+def frame(kind, flags, stream, payload):
+    return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
+
+def literal(name, value):
+    # HPACK: a literal with incremental indexing, lengths as integers of seven bits.
+    out = b"\x40"
+    for text in (name, value):
+        length = len(text)
+        if length < 127:
+            out += bytes([length])
+        else:
+            out += b"\x7f"
+            length -= 127
+            while length >= 128:
+                out += bytes([length % 128 + 128])
+                length //= 128
+            out += bytes([length])
+        out += text
+    return out
+
+REQUEST = (
+    b"\x83\x86" + literal(b":path", b"/referee.v1.RefereeService/Play")
+    + literal(b":authority", b"x") + literal(b"content-type", b"application/grpc")
+    + literal(b"te", b"trailers")
+)
+BOMB = literal(b"x", b"y" * 3900) + b"\xbe" * 4000
+connections = []
+until = time.monotonic() + 5
+while time.monotonic() < until:
+    try:
+        one = socket.socket(socket.AF_UNIX)
+        one.settimeout(0.2)
+        one.connect("/run/arena/s")
+        connections.append(one)
+        one.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b""))
+        for stream in range(1, 2001, 2):
+            one.sendall(frame(1, 4, stream, REQUEST + BOMB))
+    except OSError:
+        if len(connections) > 100:
+            connections.clear()
+time.sleep(1000)
+"""
+
+
+async def test_bombs_on_the_seats_socket_cost_nobody(
+    sandbox: BubblewrapSandbox, folder: Path
+) -> None:
+    """Connections without end and headers that repeat themselves leave the referee as it was."""
+    before = psutil.Process().memory_info().rss
+    bots = (write_bot(folder / "attacker", BOMBER), write_bot(folder / "honest", HONEST_BOT))
+    result = await play(sandbox, *bots, start_limit=15.0)
+    print(
+        "GROWTH",
+        (psutil.Process().memory_info().rss - before) >> 20,
+        [r.stderr for r in result.processes],
+        [f.detail for g in result.replay.games for f in g.forfeits],
+    )
+    assert psutil.Process().memory_info().rss - before < 100 << 20
+    assert_unharmed(Attack(result, ""))
+    reasons = {forfeit.reason for game in result.replay.games for forfeit in game.forfeits}
+    assert reasons <= {R.NO_SHOW, R.INVALID_MESSAGE, R.CRASH}
+    assert reasons
 
 
 async def test_nothing_of_ours_can_be_written(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
