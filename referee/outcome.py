@@ -24,6 +24,7 @@ class ForfeitReason(StrEnum):
     OUT_OF_MEMORY = "out_of_memory"
     NO_SHOW = "no_show"
     RESIGN = "resign"
+    PRESSURE = "pressure"
 
 
 class Termination(StrEnum):

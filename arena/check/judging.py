@@ -36,6 +36,7 @@ ADVICE = {
     ForfeitReason.OUT_OF_MEMORY: "use less memory, and fewer files in /tmp and /dev/shm",
     ForfeitReason.NO_SHOW: "connect at once, and load what takes long before Ready",
     ForfeitReason.RESIGN: "play the games out",
+    ForfeitReason.PRESSURE: "think on one core, and only while a turn is open",
 }
 
 

@@ -37,6 +37,7 @@ _WORDS: Final = {
     ForfeitReason.OUT_OF_MEMORY: "by using too much",
     ForfeitReason.NO_SHOW: "by not getting ready",
     ForfeitReason.RESIGN: "by resigning",
+    ForfeitReason.PRESSURE: "by burning too much processor time",
 }
 _LED_IN: Final = {ForfeitReason.TIMEOUT: "it needed at least "}
 """What goes before a forfeit's sentence to make it one."""

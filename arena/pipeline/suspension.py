@@ -41,6 +41,7 @@ ENDING: Final = frozenset(
         ForfeitReason.CRASH,
         ForfeitReason.OUT_OF_MEMORY,
         ForfeitReason.NO_SHOW,
+        ForfeitReason.PRESSURE,
     }
 )
 """Reasons with which a process always ends."""

@@ -96,7 +96,12 @@ class BotConnection(Session):
         )
         self.await_ready(self._table.plan.settings.start_limit)
         try:
-            self.process = BotProcess(command, sandbox, exited=lambda _: self.process_exited())
+            self.process = BotProcess(
+                command,
+                sandbox,
+                exited=lambda _: self.process_exited(),
+                thinks=lambda: self.may_think,
+            )
         except OSError as error:
             if error.errno == errno.E2BIG:
                 raise
@@ -170,6 +175,10 @@ class BotConnection(Session):
     async def wait_for_exit(self, limit: float) -> ExitReport | None:
         """Wait up to ``limit`` seconds for the end of the process."""
         return await self.process.wait(limit) if self.process is not None else None
+
+    def runnable_since(self, start: float) -> float:
+        """Return how many of the bot's threads wanted a core on average since ``start``."""
+        return 0.0 if self.process is None else self.process.runnable_since(start)
 
     def void(self, message: str) -> None:
         """Void the match."""

@@ -6,8 +6,8 @@ The checks run in this order, and the first that fails decides:
 no.   what must hold                 reason of the forfeit    what follows
 ====  =============================  =======================  ==============================
 1     ready within the start limit   NO_SHOW                  the process is ended
-1     the stream and the process     CRASH, OUT_OF_MEMORY     the process is ended
-      live until MatchOver
+1     the stream and the process     CRASH, OUT_OF_MEMORY,    the process is ended
+      live until MatchOver           PRESSURE
 2     a message is a PlayRequest of  INVALID_MESSAGE          the process is ended
       at most 64 KiB, of a kind that
       is due, and answers the oldest
@@ -23,7 +23,8 @@ no.   what must hold                 reason of the forfeit    what follows
 
 A process that is ended forfeits its table's open and future games; finished ones stand. A bot that
 resigns loses that game (RESIGN). A time-out, of the start too, during which the referee itself
-lagged for long voids the match, which is played again.
+lagged for long voids the match, which is played again; not so if many threads of the bot itself
+wanted the cores meanwhile.
 """
 
 from __future__ import annotations
@@ -65,6 +66,9 @@ LAST_MESSAGE_DELAY = 0.1
 
 MESSAGE_LIMIT = 64 << 10
 """Bytes of a bot's message; longer ones are not even parsed."""
+
+PRESSURE_FROM = 4.0
+"""Threads of one bot that want a core on average, from which lag is the bot's own doing."""
 
 LAG_CREDIT_FROM = 0.020
 """Seconds of a charge from which the referee's own lag is subtracted; so it is, too, from any
@@ -171,6 +175,23 @@ class Judgement(ABC):
     def void_on_error(self) -> AbstractContextManager[None]:
         """Return a context in which an exception voids the match."""
 
+    @property
+    def may_think(self) -> bool:
+        """Whether the bot owes anything for which it may use a core."""
+        return self.phase is not SessionPhase.PLAYING or bool(self._unanswered.turns)
+
+    def _is_voided(self, lag: float, *, span: float) -> bool:
+        """Return whether our lag in the last ``span`` seconds voids a time-out of the bot."""
+        return (
+            voids_timeout(lag, span=span)
+            and self.runnable_since(time.monotonic() - span) < PRESSURE_FROM
+        )
+
+    def runnable_since(self, start: float) -> float:
+        """Return how many of the bot's threads wanted a core on average since ``start``."""
+        del start
+        return 0.0
+
     def close(self) -> None:
         """Stop reading and sending."""
         self.phase = SessionPhase.CLOSED
@@ -205,7 +226,7 @@ class Judgement(ABC):
             # Our own lag is credited to the bot; its Ready may still be unread.
             self._set_start_timer(self._start_limit + lag - spent)
             return
-        if voids_timeout(lag, span=spent):
+        if self._is_voided(lag, span=spent):
             self.void(f"the referee lagged {lag:.3f} s while {self.label} started")
         owes = "Hello" if self.phase is SessionPhase.HELLO else "Ready"
         with self.void_on_error():
@@ -263,6 +284,11 @@ class Judgement(ABC):
         elif self.phase is not SessionPhase.OVER:
             self._refuse(f"{kind or 'an empty message'} came while {self.phase.value}")
         # Else it is Goodbye, or was sent before MatchOver arrived.
+
+    def misused(self, detail: str) -> None:
+        """End a process that made another call than its one stream."""
+        with self.void_on_error():
+            self._refuse(f"a call that is not its stream: {detail}")
 
     def _refuse(self, detail: str) -> None:
         self.end_bot(ForfeitReason.INVALID_MESSAGE, detail)
@@ -358,7 +384,7 @@ class Judgement(ABC):
 
     def _flag_fell(self, turn: OpenTurn, spent: float, lag: float) -> None:
         turn.live = False
-        if voids_timeout(lag, span=spent + lag):
+        if self._is_voided(lag, span=spent + lag):
             self.void(
                 f"the referee lagged {lag:.3f} s during a turn of {self.label}{pressure_clause()}"
             )
@@ -386,5 +412,6 @@ def early_end(report: ExitReport | None) -> tuple[ForfeitReason, str]:
             f"{GRPC_MESSAGE_LIMIT} bytes, and went on running"
         )
     if report.overuse:
-        return ForfeitReason.OUT_OF_MEMORY, f"the process was ended: {report}"
+        reason = ForfeitReason.PRESSURE if report.pressed else ForfeitReason.OUT_OF_MEMORY
+        return reason, f"the process was ended: {report}"
     return ForfeitReason.CRASH, f"the process ended early: {report}"

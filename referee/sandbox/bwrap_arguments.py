@@ -19,6 +19,10 @@ SHM = "/dev/shm"  # noqa: S108 -- likewise
 _INSIDE = "65534"
 """The bot's user and group as it sees them."""
 
+_DEVICES = ("/dev/null", "/dev/random", "/dev/urandom")
+"""Not terminals, whose number is the machine's, nor /dev/zero, whose shared mappings are in no
+process's account."""
+
 _ETC = Path(__file__).with_name("etc")
 _FROM_HOST_ETC = ("ld.so.cache", "alternatives")
 """Mounted from the host's /etc; the rest of /etc is our own."""
@@ -77,11 +81,13 @@ class BwrapArguments:
         words += ["--seccomp", str(seccomp), "--clearenv"]
         for name, value in self.environment.items():
             words += ["--setenv", name, value]
-        words += ["--dev", "/dev"]
+        words += ["--perms", "0755", "--dir", "/dev"]
+        for device in _DEVICES:
+            words += ["--dev-bind", device, device]
         words += ["--size", str(self.limits.shm_bytes), "--perms", "1777", "--tmpfs", SHM]
         words += ["--size", str(self.limits.tmp_bytes), "--perms", "1777", "--tmpfs", TMP]
         words += self._mount_arguments(nested=info_fd is None)
-        return [*words, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(BOT)]
+        return [*words, "--remount-ro", "/", "--chdir", str(BOT)]
 
     def outer_arguments(self, *, info_fd: int) -> list[str]:
         """Return the arguments of an outer bubblewrap, run by root, with the same mounts.

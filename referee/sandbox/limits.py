@@ -34,7 +34,7 @@ class ResourceLimits:
     shm_bytes: int = 8 << 20
     files: int = 4096
     cpu_seconds: int = 4 * 3600
-    nice: int = 5
+    nice: int = 19
     folder_bytes: int = 64 << 20
     folder_files: int = 4096
 
@@ -54,14 +54,13 @@ class ResourceLimits:
             f"--fsize={self.file_bytes}",
             "--core=0",
             f"--cpu={self.cpu_seconds}",
-            "--memlock=65536",
+            "--memlock=0",
             "--msgqueue=0",
-            "--sigpending=256",
         )
 
     def inner_arguments(self) -> tuple[str, ...]:
         """Return the arguments of ``prlimit`` that are set inside of the sandbox.
 
-        Processes are counted by user: inside the bot's user namespace only its own.
+        Processes and signals are counted by user: inside the bot's user namespace only its own.
         """
-        return (f"--nproc={self.processes}", f"--data={self.data}")
+        return (f"--nproc={self.processes}", "--sigpending=256", f"--data={self.data}")

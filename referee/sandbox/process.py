@@ -48,6 +48,7 @@ class ExitReport:
         cpu_seconds: user and system time of the process and its children, seen as often.
         output_bytes: how much it printed.
         overuse: the limit for which it was ended, as a phrase; empty otherwise.
+        pressed: whether that was a limit of processor time.
     """
 
     code: int
@@ -56,6 +57,7 @@ class ExitReport:
     cpu_seconds: float
     output_bytes: int = 0
     overuse: str = ""
+    pressed: bool = False
 
     def __str__(self) -> str:
         if self.overuse:
@@ -84,6 +86,7 @@ class BotProcess:
         sandbox: Sandbox,
         *,
         exited: Callable[[BotProcess], None],
+        thinks: Callable[[], bool] = lambda: True,
         limits: ResourceLimits | None = None,
     ) -> None:
         """Start the process, on the running loop's own thread: it dies with that thread.
@@ -92,6 +95,7 @@ class BotProcess:
             command: what to start.
             sandbox: makes the command a launch.
             exited: called once, when the process has ended.
+            thinks: returns whether it may use a core now.
             limits: replace the sandbox's own.
 
         Raises:
@@ -102,7 +106,9 @@ class BotProcess:
         self._exited = exited
         self._stopping = False
         self._reaped = False
+        self._thinks = thinks
         self._overuse = ""
+        self._pressed = False
         self._token_variable = f"ARENA_BOT_TOKEN={command.token}" if command.token else ""
         self._ended = asyncio.Event()
         self._ending: asyncio.Task[None] | None = None
@@ -151,6 +157,7 @@ class BotProcess:
             first,
             self._launch,
             session=None if self._namespace is None else self.pid,
+            thinks=self._thinks,
             report_overuse=self._end_for_overuse,
         )
 
@@ -162,6 +169,10 @@ class BotProcess:
     def output_bytes(self) -> int:
         """Return how much the process has printed so far."""
         return self.stdout.ring.total + self.stderr.ring.total
+
+    def runnable_since(self, start: float) -> float:
+        """Return how many of its threads wanted a core on average since ``start``."""
+        return 0.0 if self._watchdog is None else self._watchdog.runnable_since(start)
 
     async def wait(self, limit: float) -> ExitReport | None:
         """Wait up to ``limit`` seconds for the end of the process."""
@@ -215,9 +226,10 @@ class BotProcess:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, number)
 
-    def _end_for_overuse(self, what: str) -> None:
+    def _end_for_overuse(self, what: str, processor: bool) -> None:  # noqa: FBT001 -- a callback
         if self.report is None:
             self._overuse = what
+            self._pressed = processor
             self._kill()
 
     def _reap(self) -> None:
@@ -255,6 +267,7 @@ class BotProcess:
             cpu_seconds=max(seconds),
             output_bytes=self.output_bytes(),
             overuse=self._overuse,
+            pressed=self._pressed,
         )
 
 

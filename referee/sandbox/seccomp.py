@@ -6,7 +6,11 @@ of the call. Each rule below is a few instructions that either return or fall th
 so no jump is long.
 
 EPERM is answered where a program may notice that it is not allowed, ENOSYS where libraries know
-how to do without. What stays allowed is what Python, Node and gRPC need.
+how to do without, success where nothing need be done. What stays allowed is what Python, Node and
+gRPC need.
+
+Bots see the same files of the system, so besides escapes the filter refuses what makes one process
+notice another's use of a file: locks, leases, notifications, wake-ups, the state of the page cache.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import struct
 from functools import cache
 
 from referee.errors import SandboxUnavailableError
-from referee.sandbox.system_calls import ABSENT, NUMBERS, REFUSED
+from referee.sandbox.system_calls import ABSENT, CHANNELS, IDLE, NUMBERS, REFUSED
 
 _AF_UNIX = 1
 _NEW_NAMESPACES = 0x7E020000
@@ -27,18 +31,43 @@ _SOL_SOCKET = 1
 _BUFFER_SIZES = (7, 8, 32, 33)
 """SO_SNDBUF, SO_RCVBUF and their FORCE twins: buffers are in no process's account either."""
 
-_SET_PIPE_SIZE = 1031
+_FILE_COMMANDS = (0, 1, 2, 3, 4, 8, 9, 1030, 1032)
+"""All that fcntl may: F_DUPFD, GETFD, SETFD, GETFL, SETFL, SETOWN, GETOWN, DUPFD_CLOEXEC and
+GETPIPE_SZ. Not locks, leases, notifications and hints, which other processes notice, nor a pipe's
+size."""
+
+_SHARED = 0x01
+_ANONYMOUS = 0x20
+
+_CACHE_ADVICE = (12, 20, 21, 25)
+"""MADV_MERGEABLE, COLD, PAGEOUT and COLLAPSE: they move or merge pages that others use as well."""
+
+_ALL_PROCESSES = (1, 2, 4)
+"""MEMBARRIER_CMD_GLOBAL and its kin interrupt every core."""
+
+_NO_WAIT = 8
+"""RWF_NOWAIT reads only what the page cache holds."""
+
+_FUTEX_MASK = 0xFF
+"""The operation and FUTEX_PRIVATE_FLAG, without FUTEX_CLOCK_REALTIME."""
+
+_FUTEX_WAKES = (1, 3, 4, 5)
+"""FUTEX_WAKE, REQUEUE, CMP_REQUEUE and WAKE_OP: unless private, they reach whoever waits on the
+same page of the same file."""
+
 _TERMINAL_INPUT = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX type into a terminal."""
 
-_PROCESS_CONTROLS = (4, 35)
-"""PR_SET_DUMPABLE, which hides a process from the watchdog, and PR_SET_MM."""
+_PROCESS_CONTROLS = (4, 35, 67)
+"""PR_SET_DUMPABLE, which hides a process from the watchdog, PR_SET_MM, and PR_SET_MEMORY_MERGE."""
 
 _LOAD = 0x20  # BPF_LD | BPF_W | BPF_ABS
 _JUMP_EQUAL = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
 _JUMP_NOT_LESS = 0x35  # BPF_JMP | BPF_JGE | BPF_K
 _JUMP_ANY_BIT = 0x45  # BPF_JMP | BPF_JSET | BPF_K
+_AND = 0x54  # BPF_ALU | BPF_AND | BPF_K
 _RETURN = 0x06  # BPF_RET | BPF_K
+_ALL_BITS = 0xFFFFFFFF
 
 _NUMBER = 0
 _ARCHITECTURE = 4
@@ -87,14 +116,24 @@ class _Assembler:
         self._emit(_LOAD, _NUMBER)
         self._emit(_JUMP_NOT_LESS, _UNKNOWN, no=1)
         self._answer(errno.ENOSYS)
-        for name in REFUSED:
+        # The frequent ones first.
+        self._refuse_values("futex", argument=1, values=_FUTEX_WAKES, mask=_FUTEX_MASK)
+        self._refuse_values("madvise", argument=2, values=_CACHE_ADVICE)
+        self._refuse_values(
+            "mmap", argument=3, values=(_SHARED | _ANONYMOUS,), mask=_SHARED | _ANONYMOUS
+        )
+        self._require("fcntl", argument=1, values=_FILE_COMMANDS)
+        for name in (*REFUSED, *CHANNELS):
             self._refuse(name, errno.EPERM)
         for name in ABSENT:
             self._refuse(name, errno.ENOSYS)
+        for name in IDLE:
+            self._refuse(name, 0)
         for name in ("socket", "socketpair"):
-            self._require(name, argument=0, value=_AF_UNIX)
+            self._require(name, argument=0, values=(_AF_UNIX,))
         self._refuse_flags("clone", argument=0, flags=_NEW_NAMESPACES)
-        self._refuse_values("fcntl", argument=1, values=(_SET_PIPE_SIZE,))
+        self._refuse_flags("preadv2", argument=5, flags=_NO_WAIT)
+        self._refuse_values("membarrier", argument=0, values=_ALL_PROCESSES)
         self._refuse_values("ioctl", argument=1, values=_TERMINAL_INPUT)
         self._refuse_values("prctl", argument=0, values=_PROCESS_CONTROLS)
         self._refuse_buffers()
@@ -127,11 +166,12 @@ class _Assembler:
         assert number is not None
         self._emit(_JUMP_EQUAL, number, no=length)
 
-    def _require(self, name: str, *, argument: int, value: int) -> None:
-        self._of_call(name, length=4)
+    def _require(self, name: str, *, argument: int, values: tuple[int, ...]) -> None:
+        self._of_call(name, length=2 * len(values) + 2)
         self._load_argument(argument)
-        self._emit(_JUMP_EQUAL, value, no=1)
-        self._emit(_RETURN, _ALLOW)
+        for value in values:
+            self._emit(_JUMP_EQUAL, value, no=1)
+            self._emit(_RETURN, _ALLOW)
         self._answer(errno.EPERM)
 
     def _refuse_flags(self, name: str, *, argument: int, flags: int) -> None:
@@ -141,9 +181,12 @@ class _Assembler:
         self._answer(errno.EPERM)
         self._emit(_RETURN, _ALLOW)
 
-    def _refuse_values(self, name: str, *, argument: int, values: tuple[int, ...]) -> None:
-        self._of_call(name, length=2 * len(values) + 2)
+    def _refuse_values(
+        self, name: str, *, argument: int, values: tuple[int, ...], mask: int = _ALL_BITS
+    ) -> None:
+        self._of_call(name, length=2 * len(values) + 3)
         self._load_argument(argument)
+        self._emit(_AND, mask)
         self._refuse_each(values)
 
     def _refuse_buffers(self) -> None:

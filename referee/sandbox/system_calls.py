@@ -45,7 +45,6 @@ REFUSED: Numbers = {
     "setns": (308, 268),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
-    "fanotify_init": (300, 262),
     "lookup_dcookie": (212, 18),
     # The machine itself.
     "init_module": (175, 105),
@@ -96,23 +95,71 @@ REFUSED: Numbers = {
     "migrate_pages": (256, 238),
     "move_pages": (279, 239),
 }
-"""Answered by EPERM."""
+"""Answered by EPERM: ways out, also of a container."""
+
+CHANNELS: Numbers = {
+    # What another process does with a file or the machine: bots share the system's files, and
+    # each of these would tell one of them what another does.
+    "flock": (73, 32),
+    "inotify_init": (253, None),
+    "inotify_init1": (294, 26),
+    "inotify_add_watch": (254, 27),
+    "fanotify_init": (300, 262),
+    "fanotify_mark": (301, 263),
+    "mincore": (27, 232),
+    "cachestat": (451, 451),
+    "process_madvise": (440, 440),
+    "sysinfo": (99, 179),
+    "statfs": (137, 43),
+    "fstatfs": (138, 44),
+    "ustat": (136, None),
+    # Sessions, each of which gets a core's share of its own, and priorities.
+    "setsid": (112, 157),
+    "sched_setscheduler": (144, 119),
+    "sched_setparam": (142, 118),
+    "sched_setattr": (314, 274),
+}
+"""Answered by EPERM: what an ordinary program may do, but not a bot that has siblings."""
 
 ABSENT: Numbers = {
     "clone3": (435, 435),
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
+    "futex_waitv": (449, 449),
+    "futex_wake": (454, 454),
+    "futex_wait": (455, 455),
+    "futex_requeue": (456, 456),
 }
-"""Answered by ENOSYS: clone3 hides its flags from a filter, the files of the others are in no
-process's account."""
+"""Answered by ENOSYS: clone3 and the newer futex calls hide their flags from a filter, the files of
+the others are in no process's account."""
+
+IDLE: Numbers = {
+    "sync": (162, 81),
+    "syncfs": (306, 267),
+    "fsync": (74, 82),
+    "fdatasync": (75, 83),
+    "sync_file_range": (277, 84),
+    "msync": (26, 227),
+    "readahead": (187, 213),
+    "fadvise64": (221, 223),
+}
+"""Answered by success, and not done: a bot's files are in memory, and the disk and the page cache
+are everybody's."""
 
 NUMBERS: Numbers = {
     **REFUSED,
+    **CHANNELS,
     **ABSENT,
+    **IDLE,
     # Refused with some arguments.
     "clone": (56, 220),
     "fcntl": (72, 25),
+    "futex": (202, 98),
     "ioctl": (16, 29),
+    "madvise": (28, 233),
+    "membarrier": (324, 283),
+    "mmap": (9, 222),
+    "preadv2": (327, 286),
     "prctl": (157, 167),
     "setsockopt": (54, 208),
     "socket": (41, 198),

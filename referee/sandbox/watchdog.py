@@ -1,13 +1,17 @@
 """Sample the memory, processor time and files of a bot, and report overuse.
 
-Without a control group this bounds memory: the sum of the resident sets (RSS), twenty times a
-second. Before a bot is ended for it, shared pages are counted once (PSS).
+Without a control group this bounds memory: the sum of the resident sets (RSS) and page tables,
+twenty times a second. Before a bot is ended for it, shared pages are counted once (PSS).
+
+A bot has one core while it owes an answer, and next to nothing while it owes none: who burns more
+is ended, and who lets many threads compete for the cores bears the time-outs that follow.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from typing import TYPE_CHECKING
 
 from referee.sandbox import procfs
@@ -27,6 +31,22 @@ _PAUSE_FACTOR = 4
 """Seconds without a sample for each second that counting shared pages (PSS) took."""
 
 
+SOCKETS = 256
+"""Sockets of a bot: their buffers, 400 KiB each, are in no process's account."""
+
+BURST = 5.0
+"""Processor seconds that a bot may use beyond its rates: its start, the collection of garbage."""
+
+THINKING_RATE = 1.25
+"""Cores that a bot may use while it thinks: one, and some for its runtime's other threads."""
+
+IDLE_RATE = 0.1
+"""Cores that a bot may use while it owes no answer."""
+
+_HISTORY = 1200
+"""Samples kept: a minute."""
+
+
 class Watchdog:
     """Sample what one bot uses, twenty times a second.
 
@@ -41,7 +61,8 @@ class Watchdog:
         launch: Launch,
         *,
         session: int | None,
-        report_overuse: Callable[[str], None],
+        thinks: Callable[[], bool],
+        report_overuse: Callable[[str, bool], None],
     ) -> None:
         """Begin to sample, on the running loop.
 
@@ -50,7 +71,9 @@ class Watchdog:
             launch: holds the bot's limits, control group and writable folder.
             session: the session of bubblewrap's own processes; the bot's are in other ones, and
                 have file systems of their own. None where there is no namespace.
-            report_overuse: called once, with a phrase that says what was too much.
+            thinks: returns whether the bot may use a core now.
+            report_overuse: called once, with a phrase that says what was too much, and whether
+                that was processor time.
         """
         self.peak_memory = 0
         self.cpu_seconds = 0.0
@@ -60,7 +83,11 @@ class Watchdog:
         self._cgroup = launch.cgroup
         self._written = launch.written
         self._folder_task: asyncio.Task[None] | None = None
+        self._thinks = thinks
         self._report_overuse = report_overuse
+        self._credit = BURST
+        self._sampled = time.monotonic()
+        self._runnable: deque[tuple[float, int]] = deque(maxlen=_HISTORY)
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = self._loop.call_later(PERIOD, self._sample)
         self._count_task: asyncio.Task[None] | None = None
@@ -75,14 +102,29 @@ class Watchdog:
             if task is not None:
                 task.cancel()
 
+    def runnable_since(self, start: float) -> float:
+        """Return how many of the bot's threads ran or waited for a core, on average.
+
+        Args:
+            start: the first moment, of `time.monotonic`.
+        """
+        counts = [count for at, count in self._runnable if at >= start]
+        return sum(counts) / len(counts) if counts else 0.0
+
     def _sample(self) -> None:
         self._timer = self._loop.call_later(PERIOD, self._sample)
         members = procfs.family(self._pid)
         resident = self._measure(members)
-        if self._cgroup is not None and self._cgroup.oom_kills():
+        if self._credit < 0:
+            self._report(
+                f"more processor time than its {THINKING_RATE:g} cores while it owes an answer "
+                f"and {IDLE_RATE:g} while it owes none, and {BURST:g} s besides",
+                processor=True,
+            )
+        elif self._cgroup is not None and self._cgroup.oom_kills():
             self._report(f"more than its {_mebibytes(self._limits.memory)} of memory")
-        elif self._session is not None and self._holds_many_files(members, self._session):
-            self._report(f"more than {self._limits.files} files in /tmp and /dev/shm")
+        elif self._session is not None and (excess := self._excess(members, self._session)):
+            self._report(excess)
         elif resident > self._limits.memory and self._timer is not None:
             # Not here: the kernel takes milliseconds to walk the pages of a large process.
             self._timer.cancel()
@@ -92,14 +134,26 @@ class Watchdog:
 
     def _measure(self, members: list[int]) -> int:
         found = [procfs.usage(member) for member in members]
-        resident = sum(size for size, _ in found)
-        self.peak_memory = max(self.peak_memory, min(resident, self._limits.memory))
-        self.cpu_seconds = max(self.cpu_seconds, sum(seconds for _, seconds in found))
-        return resident
+        memory = sum(each.memory for each in found)
+        self.peak_memory = max(self.peak_memory, min(memory, self._limits.memory))
+        seconds = max(self.cpu_seconds, sum(each.seconds for each in found))
+        now = time.monotonic()
+        rate = THINKING_RATE if self._thinks() else IDLE_RATE
+        self._credit += rate * (now - self._sampled) - (seconds - self.cpu_seconds)
+        self._credit = min(self._credit, BURST)
+        self._sampled = now
+        self.cpu_seconds = seconds
+        self._runnable.append((now, sum(each.runnable for each in found)))
+        return memory
 
-    def _holds_many_files(self, members: list[int], session: int) -> bool:
-        inside = procfs.in_other_sessions(members, session)[:1]
-        return any(procfs.used_inodes(pid, (TMP, SHM)) > self._limits.files for pid in inside)
+    def _excess(self, members: list[int], session: int) -> str:
+        """Return what the bot's own file systems and sockets hold too many of; empty if nothing."""
+        for pid in procfs.in_other_sessions(members, session)[:1]:
+            if procfs.used_inodes(pid, (TMP, SHM)) > self._limits.files:
+                return f"more than {self._limits.files} files in /tmp and /dev/shm"
+            if procfs.sockets(pid) > SOCKETS:
+                return f"more than {SOCKETS} sockets"
+        return ""
 
     async def _count_shared_memory(self, members: list[int]) -> None:
         begun = time.monotonic()
@@ -127,16 +181,15 @@ class Watchdog:
         elif use.hides:
             self._report(f"folders that cannot be read, or nested deeper than {DEPTH_LIMIT}")
 
-    def _report(self, what: str) -> None:
+    def _report(self, what: str, *, processor: bool = False) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-            self._report_overuse(what)
+            self._report_overuse(what, processor)
 
 
 def _proportional_sum(members: list[int]) -> int:
-    sizes = ((member, procfs.proportional_set(member)) for member in members)
-    return sum(procfs.usage(member)[0] if size is None else size for member, size in sizes)
+    return sum(procfs.proportional_set(member) for member in members)
 
 
 def _mebibytes(size: int) -> str:

@@ -71,6 +71,8 @@ class _ForfeitReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Forfeit
     """The process was not ready in time."""
     FORFEIT_REASON_RESIGN: _ForfeitReason.ValueType  # 8
     """The bot gave up."""
+    FORFEIT_REASON_PRESSURE: _ForfeitReason.ValueType  # 9
+    """The process used more processor time than it may."""
 
 class ForfeitReason(_ForfeitReason, metaclass=_ForfeitReasonEnumTypeWrapper):
     """Why a seat forfeits."""
@@ -93,6 +95,8 @@ FORFEIT_REASON_NO_SHOW: ForfeitReason.ValueType  # 7
 """The process was not ready in time."""
 FORFEIT_REASON_RESIGN: ForfeitReason.ValueType  # 8
 """The bot gave up."""
+FORFEIT_REASON_PRESSURE: ForfeitReason.ValueType  # 9
+"""The process used more processor time than it may."""
 Global___ForfeitReason: _TypeAlias = ForfeitReason  # noqa: Y015
 
 @_typing.final

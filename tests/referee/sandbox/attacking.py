@@ -78,7 +78,7 @@ class Attacker(Bot):
 run(Attacker())
 """
 
-_HONEST = """
+HONEST_BOT = """
 from referee.sdk import Bot, run
 
 class Honest(Bot):
@@ -96,6 +96,14 @@ class NeverLate(LagMonitor):
         """Return no lag."""
         del start, end
         return 0.0
+
+
+class AlwaysLate(LagMonitor):
+    """Find half of every interval to be the referee's own lag."""
+
+    def lag_between(self, start: float, end: float) -> float:
+        """Return half of it."""
+        return (end - start) / 2
 
 
 @dataclass(frozen=True)
@@ -150,7 +158,10 @@ async def attack(sandbox: Sandbox, folder: Path, script: str, **settings: Any) -
     """
     mark = f"mark-{secrets.token_hex(8)}"
     code = _BOT.replace("{attack}", textwrap.indent(textwrap.dedent(script), "    "))
-    bots = (write_bot(folder / "attacker", code, mark), write_bot(folder / "honest", _HONEST, mark))
+    bots = (
+        write_bot(folder / "attacker", code, mark),
+        write_bot(folder / "honest", HONEST_BOT, mark),
+    )
     found = Attack(await play(sandbox, *bots, **settings), mark)
     assert_unharmed(found)
     assert await left(mark) == []
@@ -170,7 +181,11 @@ def write_bot(folder: Path, code: str, *words: str, toml: str = "") -> BotFolder
 
 
 async def play(
-    sandbox: Sandbox, *bots: BotFolder, control: str = "10+1", **settings: Any
+    sandbox: Sandbox,
+    *bots: BotFolder,
+    control: str = "10+1",
+    monitor: LagMonitor | None = None,
+    **settings: Any,
 ) -> MatchResult:
     """Play a short match at one table."""
     defaults = {"start_limit": 60.0, "stall": 0.3, "goodbye": 20.0, "parallel_games": 2}
@@ -183,7 +198,7 @@ async def play(
         rotations=1,
     )
     referee = Referee(sandbox=sandbox, cores=2, tables=1)
-    referee.monitor = NeverLate()
+    referee.monitor = monitor or NeverLate()
     return await referee.play(plan)
 
 

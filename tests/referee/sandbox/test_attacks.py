@@ -2,17 +2,31 @@
 
 import socket
 import sys
+import textwrap
 import threading
 from pathlib import Path
 
+import psutil
 import pytest
 
 from referee.outcome import ForfeitReason
 from referee.sandbox.bubblewrap import BubblewrapSandbox
 from referee.sandbox.bwrap_arguments import TMP
+from referee.sandbox.process import BotProcess
 from referee.sandbox.runtimes import python_runtime
+from referee.sandbox.sandbox import BotCommand
 from referee.sandbox.system_calls import NUMBERS
-from tests.referee.sandbox.attacking import SMALL, attack
+from referee.sandbox.watchdog import BURST
+from tests.referee.sandbox.attacking import (
+    HONEST_BOT,
+    SMALL,
+    AlwaysLate,
+    Attack,
+    assert_unharmed,
+    attack,
+    play,
+    write_bot,
+)
 
 R = ForfeitReason
 
@@ -31,7 +45,7 @@ SPINNERS = """
 """
 DAEMON = """
     if os.fork() == 0:
-        os.setsid()
+        error_of(os.setsid)
         if os.fork() == 0:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             while True:
@@ -87,14 +101,8 @@ async def test_threads_are_counted(sandbox: BubblewrapSandbox, tmp_path: Path) -
                 time.sleep(1000)
         time.sleep(1000)
         """,
-        """
-        shared = mmap.mmap(-1, 1 << 30)
-        for page in range(0, 1 << 30, 4096):
-            shared[page] = 1
-        time.sleep(1000)
-        """,
     ],
-    ids=["gradual", "sudden", "children", "shared"],
+    ids=["gradual", "sudden", "children"],
 )
 async def test_memory_is_bounded(sandbox: BubblewrapSandbox, tmp_path: Path, script: str) -> None:
     """However it is taken, too much of it ends the bot, for that reason."""
@@ -102,6 +110,49 @@ async def test_memory_is_bounded(sandbox: BubblewrapSandbox, tmp_path: Path, scr
     assert found.reasons == {R.OUT_OF_MEMORY}
     assert "MiB" in found.details
     assert found.attacker.report.peak_memory > SMALL.memory // 2
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        """
+        vast = mmap.mmap(-1, 1 << 40, flags=mmap.MAP_PRIVATE | 0x4000, prot=mmap.PROT_READ)
+        for page in range(0, 1 << 40, 2 << 20):
+            vast[page]
+        time.sleep(1000)
+        """,
+        """
+        for _ in range(20):
+            if os.fork() == 0:
+                pairs = []
+                while len(pairs) < 50:
+                    pairs.append(socket.socketpair())
+                    for one in pairs[-1]:
+                        one.setblocking(False)
+                        error_of(one.sendall, bytes(1 << 20))
+                time.sleep(1000)
+        time.sleep(1000)
+        """,
+    ],
+    ids=["page tables", "socket buffers"],
+)
+async def test_hidden_memory_is_bounded(
+    sandbox: BubblewrapSandbox, tmp_path: Path, script: str
+) -> None:
+    """What is in no resident set counts, too."""
+    assert (await attack(sandbox, tmp_path, script)).reasons == {R.OUT_OF_MEMORY}
+
+
+async def test_no_memory_is_shared_without_a_file(
+    sandbox: BubblewrapSandbox, tmp_path: Path
+) -> None:
+    """Shared pages that are unmapped show nowhere, so there are none."""
+    script = """
+        return [error_of(mmap.mmap, -1, 4096), *sorted(os.listdir("/dev"))]
+    """
+    assert (await attack(sandbox, tmp_path, script)).found == [
+        "EPERM", "null", "random", "shm", "urandom",
+    ]  # fmt: skip
 
 
 async def test_memory_that_is_shared_counts_once(
@@ -123,7 +174,7 @@ async def test_memory_that_is_shared_counts_once(
 
 async def test_a_reservation_is_no_use(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
     """Address space that nobody touches costs nothing: interpreters reserve much."""
-    script = "return len(mmap.mmap(-1, 4 << 30, prot=mmap.PROT_READ))"
+    script = "return len(mmap.mmap(-1, 4 << 30, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ))"
     found = await attack(sandbox, tmp_path, script)
     assert found.found == 4 << 30
 
@@ -204,7 +255,7 @@ async def test_a_log_flood_drowns_nobody(
 
 
 async def test_a_daemon_ends_with_its_bot(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
-    """Who forks twice, leads a session and ignores SIGTERM is in the namespace all the same."""
+    """Who forks twice and ignores SIGTERM is in the namespace all the same."""
     found = await attack(sandbox, tmp_path, DAEMON)
     assert found.reasons == set()
     assert found.attacker.report.code == 0
@@ -217,6 +268,37 @@ async def test_ignoring_every_signal_helps_nobody(
     found = await attack(sandbox, tmp_path, STUBBORN, control="1+0.05")
     assert R.TIMEOUT in found.reasons
     assert found.attacker.report.code == -9
+
+
+async def test_who_burns_idly_is_ended(sandbox: BubblewrapSandbox, folder: Path) -> None:
+    """Processes that spin while their bot owes nothing use up its credit, and end it."""
+    command = BotCommand(
+        ("python", "-c", "import os\n" + textwrap.dedent(SPINNERS) + "os.wait()"), folder
+    )
+    process = BotProcess(command, sandbox, exited=lambda _: None, thinks=lambda: False)
+    report = await process.wait(60)
+    await process.stop()
+    assert report is not None
+    assert report.pressed
+    assert "processor time" in report.overuse
+    assert report.cpu_seconds > BURST
+
+
+async def test_pressure_voids_nothing(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
+    """However the referee lags meanwhile, the time-out of who fills the cores is its own."""
+    spinners = """
+        for _ in range(40):
+            if os.fork() == 0:
+                error_of(os.setsid)
+                while True:
+                    pass
+        time.sleep(1000)
+    """
+    found = await attack(
+        sandbox, tmp_path, spinners, control="1+0.05", monitor=AlwaysLate(), stall=0.3
+    )
+    assert found.reasons <= {R.TIMEOUT, R.STALL}
+    assert R.TIMEOUT in found.reasons
 
 
 async def test_spinners_slow_themselves(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
@@ -255,7 +337,7 @@ async def test_the_sibling_is_out_of_sight(sandbox: BubblewrapSandbox, tmp_path:
         "processes": 0,
         "proc": False,
         "folder": False,
-        "seats": ["s"],
+        "seats": [],
         "others": ["arena"],
         "tmp": below_tmp(),
         "root": [],
@@ -319,6 +401,83 @@ async def test_abstract_sockets_are_not_the_hosts(
     assert found.found == "ECONNREFUSED"
 
 
+async def test_the_seats_socket_is_gone_once_claimed(
+    sandbox: BubblewrapSandbox, tmp_path: Path
+) -> None:
+    """A bot has its stream, and opens no other connection."""
+    script = """
+        return error_of(socket.socket(socket.AF_UNIX).connect, "/run/arena/s")
+    """
+    assert (await attack(sandbox, tmp_path, script)).found == "ENOENT"
+
+
+BOMBER = r"""
+import os, socket, struct, time
+
+def frame(kind, flags, stream, payload):
+    return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
+
+def literal(name, value):
+    # HPACK: a literal with incremental indexing, lengths as integers of seven bits.
+    out = b"\x40"
+    for text in (name, value):
+        length = len(text)
+        if length < 127:
+            out += bytes([length])
+        else:
+            out += b"\x7f"
+            length -= 127
+            while length >= 128:
+                out += bytes([length % 128 + 128])
+                length //= 128
+            out += bytes([length])
+        out += text
+    return out
+
+REQUEST = (
+    b"\x83\x86" + literal(b":path", b"/referee.v1.RefereeService/Play")
+    + literal(b":authority", b"x") + literal(b"content-type", b"application/grpc")
+    + literal(b"te", b"trailers")
+)
+BOMB = literal(b"x", b"y" * 3900) + b"\xbe" * 4000
+connections = []
+until = time.monotonic() + 5
+while time.monotonic() < until:
+    try:
+        one = socket.socket(socket.AF_UNIX)
+        one.settimeout(0.2)
+        one.connect("/run/arena/s")
+        connections.append(one)
+        one.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b""))
+        for stream in range(1, 2001, 2):
+            one.sendall(frame(1, 4, stream, REQUEST + BOMB))
+    except OSError:
+        if len(connections) > 100:
+            connections.clear()
+time.sleep(1000)
+"""
+
+
+async def test_bombs_on_the_seats_socket_cost_nobody(
+    sandbox: BubblewrapSandbox, folder: Path
+) -> None:
+    """Connections without end and headers that repeat themselves leave the referee as it was."""
+    before = psutil.Process().memory_info().rss
+    bots = (write_bot(folder / "attacker", BOMBER), write_bot(folder / "honest", HONEST_BOT))
+    result = await play(sandbox, *bots, start_limit=15.0)
+    print(
+        "GROWTH",
+        (psutil.Process().memory_info().rss - before) >> 20,
+        [r.stderr for r in result.processes],
+        [f.detail for g in result.replay.games for f in g.forfeits],
+    )
+    assert psutil.Process().memory_info().rss - before < 100 << 20
+    assert_unharmed(Attack(result, ""))
+    reasons = {forfeit.reason for game in result.replay.games for forfeit in game.forfeits}
+    assert reasons <= {R.NO_SHOW, R.INVALID_MESSAGE, R.CRASH}
+    assert reasons
+
+
 async def test_nothing_of_ours_can_be_written(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
     """The bot's folder, the seat, the system and the interpreter are all read-only."""
     script = """
@@ -329,8 +488,8 @@ async def test_nothing_of_ours_can_be_written(sandbox: BubblewrapSandbox, tmp_pa
         def replace(path):
             os.unlink(path)
         return sorted({error_of(write, folder) for folder in folders}
-                      | {error_of(replace, path) for path in ("/run/arena/s", "/bot/bot.py")}
-                      | {error_of(os.chmod, path, 0o777) for path in ("/bot", "/run/arena/s")})
+                      | {error_of(replace, "/bot/bot.py")}
+                      | {error_of(os.chmod, path, 0o777) for path in ("/bot", "/run/arena")})
     """
     found = set((await attack(sandbox, tmp_path, script)).found)
     assert found <= {"EROFS", "EACCES", "EPERM"}
