@@ -40,8 +40,8 @@ PANELS: Final = {
 """The commands and groups of commands, by panel of the help."""
 
 _MODULES: Final = {
-    "bots": "bot", "matches": "match", "up": "service", "scheduler": "service",
-    "worker": "service", "workers": "queue", "owners": "token", "ladder-rebuild": "ladder_rebuild",
+    "bots": "bot", "matches": "match", "workers": "queue", "owners": "token",
+    "ladder-rebuild": "ladder_rebuild",
 }  # fmt: skip
 """Modules of this package that are not named after their command."""
 
