@@ -90,7 +90,9 @@ class Settings(BaseSettings):
         host: the address that API and pages listen on.
         api_port: gRPC.
         web_port: pages and JSON.
-        metrics_port: ``/metrics`` of the first process; the others take the next ones.
+        metrics_port: ``/metrics`` of the scheduler of ``arena up``; its API, pipeline and workers
+            have the next ones. Of a process that another command runs; without it, that takes the
+            first free one from 7500 up.
         tls_certificate: PEM file for the API; with ``tls_key`` or not at all.
         tls_key: PEM file.
         insecure: allow a public address without TLS.
@@ -120,6 +122,7 @@ class Settings(BaseSettings):
         backoff: the wait after the first of them; four times as long after each further one.
         queue_cap: the most matches of a ladder that may wait.
         log_keep: results of a ladder that stay in Redis.
+        api_bytes: resident memory of the API from which ``arena up`` restarts it; 0 for no bound.
         upload_bytes: the largest bot folder.
         owner_uploads: the most uploads of an owner within an hour.
         owner_challenges: the most challenges of an owner that wait or are being played.
@@ -168,6 +171,7 @@ class Settings(BaseSettings):
     backoff: Seconds = Field(default=timedelta(seconds=5), ge=timedelta(0))
     queue_cap: Annotated[int, Field(ge=1)] = 10_000
     log_keep: Annotated[int, Field(ge=1000)] = 200_000
+    api_bytes: Bytes = 600 << 20
     upload_bytes: Annotated[int, Field(ge=1)] = 50 << 20
     owner_uploads: Annotated[int, Field(ge=0, le=10_000)] = 60
     owner_challenges: Annotated[int, Field(ge=0, le=10_000)] = 20

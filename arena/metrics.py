@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from referee.games.replay import Replay
 
-FIRST_PORT: Final = 7490
-"""Where a process serves its metrics unless told otherwise; the next free one above if taken."""
+FIRST_PORT: Final = 7500
+"""Where a process that is no part of `arena up` serves its metrics unless told otherwise; the next
+free one above if taken."""
 
 PORTS: Final = 100
 """How many ports from the first one on are tried."""

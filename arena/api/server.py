@@ -53,7 +53,15 @@ _PING_SECONDS: Final = 2.0
 _OPTIONS: Final = (
     ("grpc.max_receive_message_length", MESSAGE_BYTES),
     ("grpc.max_send_message_length", MESSAGE_BYTES),
-    ("grpc.max_concurrent_streams", 1000),
+    # What a caller without a token can make us hold: headers of streams on connections.
+    ("grpc.max_concurrent_streams", 300),
+    ("grpc.max_metadata_size", 8 << 10),
+    ("grpc.absolute_max_metadata_size", 16 << 10),
+    ("grpc.max_allowed_incoming_connections", 1000),
+    ("grpc.max_connection_idle_ms", 600_000),
+    ("grpc.max_connection_age_ms", 3_600_000),
+    ("grpc.max_connection_age_grace_ms", 3_600_000),
+    ("grpc.server_handshake_timeout_ms", 10_000),
     # Two servers on one port would share its calls in secret.
     ("grpc.so_reuseport", 0),
     # A caller that vanished is noticed, and its streams end.

@@ -10,8 +10,10 @@ import asyncio
 import hashlib
 import re
 import tempfile
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from arena.backend.access import Service, authorized
@@ -33,6 +35,12 @@ CHUNK: Final = 64 << 10
 
 AT_ONCE: Final = 64
 """Archives that are received at the same time; others wait."""
+
+OWNED_AT_ONCE: Final = 4
+"""Archives of one owner that are received at the same time; others of that owner wait."""
+
+DURATION: Final = timedelta(minutes=5)
+"""The longest time in which an archive may come."""
 
 STORED_AT_ONCE: Final = 8
 """Archives that are unpacked and stored at the same time, so that other calls go on meanwhile."""
@@ -72,6 +80,9 @@ class Uploads(Service):
         super().__init__(backend)
         self._room = asyncio.Semaphore(AT_ONCE)
         self._shelf = asyncio.Semaphore(STORED_AT_ONCE)
+        self._shares = defaultdict[str, asyncio.Semaphore](
+            partial(asyncio.Semaphore, OWNED_AT_ONCE)
+        )
         self._storing: set[asyncio.Task[tuple[AddedVersion, int]]] = set()
 
     @authorized(Scope.AUTHOR)
@@ -95,11 +106,11 @@ class Uploads(Service):
             return added, 0
 
         await self._backend.limits.take_upload(owner)
-        return (await self._receive_and_store(pieces, store))[0]
+        return (await self._receive_and_store(owner, pieces, store))[0]
 
     @authorized(Scope.ADMIN)
     async def add_bot(
-        self, _caller: Caller, pieces: AsyncIterator[Piece]
+        self, caller: Caller, pieces: AsyncIterator[Piece]
     ) -> tuple[AddedVersion, int]:
         """Add an uploaded archive as the active version of its bot, trusted, on its ladders.
 
@@ -115,17 +126,19 @@ class Uploads(Service):
             registry, queues = self._backend.registry, self._backend.queues
             return added, await update_ladders(registry, queues, added.bot.name)
 
-        return await self._receive_and_store(pieces, store)
+        return await self._receive_and_store(caller.owner, pieces, store)
 
     async def _receive_and_store(
         self,
+        sender: str,
         pieces: AsyncIterator[Piece],
         store: Callable[[BinaryIO, Header], Awaitable[tuple[AddedVersion, int]]],
     ) -> tuple[AddedVersion, int]:
-        async with self._room:
+        async with self._shares[sender], self._room:
             file: BinaryIO = tempfile.TemporaryFile(prefix="upload-")  # noqa: SIM115 -- `_store` closes it
             try:
-                header = await _receive(pieces, file)
+                async with asyncio.timeout(DURATION.total_seconds()):
+                    header = await _receive(pieces, file)
             except BaseException:
                 file.close()
                 raise

@@ -42,7 +42,7 @@ class ServiceOptions:
     redis_url: RedisUrl = None
     metrics_port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="Of /metrics; the first free one from 7490 up."),
+        typer.Option(min=0, max=65535, help="Of /metrics; from 7490 up in `arena up`."),
     ] = None
     config: Annotated[Path | None, typer.Option(help="Instead of ./arena.toml.")] = None
 

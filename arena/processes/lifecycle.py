@@ -7,6 +7,7 @@ import ctypes
 import logging
 import os
 import re
+import resource
 import signal
 import socket
 import sys
@@ -87,7 +88,16 @@ def is_orphan() -> bool:
 
 
 def run_until_told(main: Callable[[asyncio.Event], Awaitable[None]]) -> None:
-    """Run a service process; SIGTERM or SIGINT sets main's event, a second one cancels it."""
+    """Run a service process; SIGTERM or SIGINT sets main's event, a second one cancels it.
+
+    Its files are its user's alone, whatever the umask was, and it may open as many as the hard
+    limit allows.
+    """
+    os.umask(0o077)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    # What callers send wrong is no line of ours; calls that fail are logged by the API.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
     async def run() -> None:
         stopping = asyncio.Event()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import time
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import structlog
@@ -37,17 +39,23 @@ SETTLING: Final = 10.0
 HEALTHY: Final = 60.0
 """Seconds that a process has to live for its next death to count as the first again."""
 
+API: Final = "api"
 _LOOK: Final = 0.1
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _BAD_INPUT: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One process of the service; ``environment`` is what it has beyond this process's own."""
+    """One process of the service; ``environment`` is what it has beyond this process's own.
+
+    With more than ``most_bytes`` of resident memory it is started anew; 0 for no bound.
+    """
 
     name: str
     arguments: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
+    most_bytes: int = 0
 
 
 def parts_of(
@@ -56,7 +64,9 @@ def parts_of(
     """Return the processes of the whole service on this machine.
 
     The parts get all settings that differ from the defaults. ``scheduling`` are further arguments
-    of the scheduler; ``serving`` adds the API and the pipeline behind it.
+    of the scheduler; ``serving`` adds the API and the pipeline behind it, and fixes the ports of
+    ``/metrics``: `Settings.metrics_port` for the scheduler, then the API, the pipeline, and each
+    worker. Else each process takes a free one, unless the settings name the first.
     """
     given = settings.model_dump(
         mode="json", include=settings.model_fields_set, exclude={"redis_url", "metrics_port"},
@@ -69,16 +79,18 @@ def parts_of(
         # What this machine has is shared among its workers.
         given["thinking_cores"] = max(1, settings.cores // settings.workers)
     commands: dict[str, tuple[str, ...]] = {"scheduler": ("scheduler", *scheduling)}
-    commands |= {f"worker-{number}": ("worker",) for number in range(1, settings.workers + 1)}
     if serving:
-        commands["api"] = ("serve", "--admin-token")
+        commands[API] = ("serve", "--admin-token")
         commands["pipeline"] = ("pipeline",)
+    commands |= {f"worker-{number}": ("worker",) for number in range(1, settings.workers + 1)}
     parts = []
     for number, (name, command) in enumerate(commands.items()):
         own = dict(given)
-        if "metrics_port" in settings.model_fields_set:
+        if serving or "metrics_port" in settings.model_fields_set:
             own["metrics_port"] = settings.metrics_port and settings.metrics_port + number
-        parts.append(Part(name, command, {f"ARENA_{k.upper()}": _text(v) for k, v in own.items()}))
+        environment = {f"ARENA_{key.upper()}": _text(value) for key, value in own.items()}
+        most_bytes = settings.api_bytes if name == API else 0
+        parts.append(Part(name, command, environment, most_bytes))
     return parts
 
 
@@ -103,6 +115,8 @@ async def running(
             settings' own server does not answer.
         ArenaError: the server did not start, or a part had to be killed at the end.
     """
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    settings.data_dir.chmod(0o700)
     server = None if settings.redis_url else EmbeddedServer(settings.data_dir)
     if server is None:
         await (await connect(settings.redis_url)).aclose()
@@ -172,6 +186,10 @@ class Supervisor:
             if self._server is not None and not self._server.running:
                 await self._look_after(self._server)
             for child in self._children:
+                if child.resident > (child.part.most_bytes or math.inf):
+                    # What callers send shall not fill the machine, whatever they found.
+                    self._log.error("process used too much memory", part=child.part.name)
+                    child.ask_to_stop()
                 code = child.look()
                 if code == _BAD_INPUT:
                     raise InputError(f"the {child.part.name} cannot start; it has said why")
@@ -260,6 +278,14 @@ class _Child:
     @property
     def pid(self) -> int:
         return self._process.pid if self._process is not None and self.runs() else 0
+
+    @property
+    def resident(self) -> int:
+        """The bytes of its resident set; 0 while it does not run."""
+        try:
+            return int(Path(f"/proc/{self.pid}/statm").read_bytes().split()[1]) * _PAGE
+        except OSError:
+            return 0
 
     def start(self) -> None:
         """Start the process; a session of its own keeps a terminal's Ctrl-C from it."""

@@ -150,6 +150,13 @@ def judge_url(url: str, *, allows_http: bool, allows_private: bool = False) -> N
         )
 
 
+_EMBEDDING: Final = tuple(
+    ipaddress.ip_network(each)
+    for each in ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96")
+)
+"""Networks whose addresses end in an IPv4 address: compatible, mapped, translated, and NAT64's."""
+
+
 def _is_private(host: str) -> bool:
     """Return whether a host is not public, by its name or literal address."""
     try:
@@ -165,11 +172,13 @@ def is_public(address: str) -> bool:
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-        if inner is None and ip in ipaddress.ip_network("64:ff9b::/96"):
+        inner = ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
+        if inner is None and any(ip in network for network in _EMBEDDING):
             inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
+        if ip.is_site_local:  # deprecated, and still routed
+            return False
     return ip.is_global and not ip.is_multicast
 
 

@@ -121,6 +121,7 @@ class Judgement(ABC):
         self.phase = SessionPhase.HELLO
         self.parallel_games = 0
         self._illegal_actions = 0
+        self._resigned: set[int] = set()
         self._welcome = welcome
         self._monitor = monitor
         self._stall = stall
@@ -311,10 +312,14 @@ class Judgement(ABC):
         # The open turn of a resigned game needs no answer (see Resign in the protocol).
         self._unanswered.drop(game, arrival)
         self._outbox.drop(game)
-        if self.has_started(game):
-            self.forfeit_game(game, ForfeitReason.RESIGN, "the bot resigned")
-        else:
+        if not self.has_started(game):
             self._refuse(f"Resign of game {game}, never started")
+        elif game in self._resigned:
+            self._refuse(f"Resign of game {game} a second time")
+        else:
+            # The game may have ended before the message arrived.
+            self._resigned.add(game)
+            self.forfeit_game(game, ForfeitReason.RESIGN, "the bot resigned")
         self._after_answers(arrival)
 
     def _receive_actions(self, actions: Sequence[pb.Action], arrival: float) -> None:
@@ -337,7 +342,8 @@ class Judgement(ABC):
             turn = turns.popleft()
             if turn.live:
                 turn.arrival = arrival
-                turn.think_us = max(0, action.elapsed_us)
+                # What the bot says of itself, as far as it can be true.
+                turn.think_us = min(max(0, action.elapsed_us), int((arrival - turn.sent) * 1e6))
                 self._judge_answer(turn, action.action, share)
                 if self.phase is not SessionPhase.PLAYING:
                     return

@@ -146,6 +146,8 @@ class BotProcess:
             stderr=self.stderr.write_end,
             pass_fds=launch.inherited,
             start_new_session=True,
+            # What a build writes is run by another user.
+            umask=0o022,
         )
 
     def _kill_unwatched(self) -> None:

@@ -53,6 +53,33 @@ async def test_ctrl_c_drains_and_keeps_the_data(alone: Service) -> None:
     assert second.wait(60) == 0
 
 
+async def test_an_api_that_swells_is_started_anew(alone: Service) -> None:
+    """Whoever finds a way to fill its memory does not fill the machine."""
+    alone.start("up", ARENA_API_BYTES="1")
+
+    async def restarted() -> bool:
+        events = [line["event"] for line in alone.logs() if line.get("part") == "api"]
+        return {"process used too much memory", "process died"} <= set(events)
+
+    await eventually(restarted)
+
+
+async def test_the_data_is_its_users_alone(alone: Service, tmp_path: Path) -> None:
+    """Whatever the umask, nobody else reads seeds of matches to come, bots, logs or tokens."""
+    data = alone.folder / "data"
+    data.mkdir(mode=0o755)
+    await start_up(alone)
+    added = alone.run("bot", "add", str(make_bot(tmp_path, "ada")))
+    assert added.returncode == 0, added.stderr
+    open_to_others = [
+        path.relative_to(data).as_posix()
+        for path in (data, *data.rglob("*"))
+        # Bots run as other users: what is unpacked may be read behind the folder's own wall.
+        if path.relative_to(data).parts[:1] != ("cache",) and path.stat().st_mode & 0o077
+    ]
+    assert open_to_others == []
+
+
 async def test_killed_parts_are_started_again(alone: Service) -> None:
     """Worker, scheduler and server come back, and matches go on."""
     up = await start_up(alone)

@@ -355,6 +355,10 @@ async def test_plain_http_is_refused_unless_it_is_allowed() -> None:
         ("::ffff:10.0.0.1", False),
         ("64:ff9b::a00:1", False),
         ("2002:7f00:1::", False),
+        ("fec0::1", False),
+        ("::127.0.0.1", False),
+        ("::ffff:0:127.0.0.1", False),
+        ("::ffff:0:8.8.8.8", True),
     ],
 )
 def test_public_addresses_are_told_from_others(address: str, public: bool) -> None:  # noqa: FBT001 -- a column

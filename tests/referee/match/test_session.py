@@ -233,10 +233,10 @@ async def test_resigning_other_games_does_not_put_off_a_stall(playing: ScriptedB
     playing.asks(1, clock=quick())
     await playing.hears("turns")
     await playing.told("timeout game 1")
-    for _ in range(100):
+    for other in range(9, 109):
         if playing.session.broken:
             break
-        playing.resigns(9)
+        playing.resigns(other)
         await asyncio.sleep(0.02)
     assert playing.session.broken[0][0] is ForfeitReason.STALL
 
@@ -284,6 +284,24 @@ async def test_no_answer_is_owed_to_a_game_that_was_given_up(playing: ScriptedBo
     await playing.told("game 3 ply 0 2S")
     assert "resign game 2" in playing.session.lines
     assert playing.session.broken == []
+
+
+async def test_a_game_is_resigned_once(playing: ScriptedBot) -> None:
+    """One Resign may cross with the game's end; a stream of them keeps the referee busy."""
+    playing.resigns(1)
+    assert playing.session.broken == []
+    playing.resigns(1)
+    await playing.told("broke invalid_message")
+    assert playing.session.broken[0][1] == "Resign of game 1 a second time"
+
+
+async def test_a_bot_says_no_more_think_time_than_there_was(playing: ScriptedBot) -> None:
+    """What it claims is stored beside what the clock says, and cannot be longer."""
+    turn = playing.asks(1)
+    await playing.hears("turns")
+    playing.answers((1, 0, "2S"), elapsed_us=(1 << 63) - 1)
+    await playing.told("game 1 ply 0 2S")
+    assert 0 < turn.think_us < 60_000_000
 
 
 async def test_the_turn_behind_a_resignation_is_charged_from_then(playing: ScriptedBot) -> None:

@@ -17,6 +17,7 @@ from referee.sandbox.runtimes import python_runtime
 from referee.sandbox.sandbox import BotCommand
 from referee.sandbox.system_calls import NUMBERS
 from referee.sandbox.watchdog import BURST
+from tests import header_bombs
 from tests.referee.sandbox.attacking import (
     HONEST_BOT,
     SMALL,
@@ -411,51 +412,13 @@ async def test_the_seats_socket_is_gone_once_claimed(
     assert (await attack(sandbox, tmp_path, script)).found == "ENOENT"
 
 
-BOMBER = r"""
-import os, socket, struct, time
-
-def frame(kind, flags, stream, payload):
-    return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
-
-def literal(name, value):
-    # HPACK: a literal with incremental indexing, lengths as integers of seven bits.
-    out = b"\x40"
-    for text in (name, value):
-        length = len(text)
-        if length < 127:
-            out += bytes([length])
-        else:
-            out += b"\x7f"
-            length -= 127
-            while length >= 128:
-                out += bytes([length % 128 + 128])
-                length //= 128
-            out += bytes([length])
-        out += text
-    return out
-
-REQUEST = (
-    b"\x83\x86" + literal(b":path", b"/referee.v1.RefereeService/Play")
-    + literal(b":authority", b"x") + literal(b"content-type", b"application/grpc")
-    + literal(b"te", b"trailers")
-)
-BOMB = literal(b"x", b"y" * 3900) + b"\xbe" * 4000
-connections = []
-until = time.monotonic() + 5
-while time.monotonic() < until:
-    try:
-        one = socket.socket(socket.AF_UNIX)
-        one.settimeout(0.2)
-        one.connect("/run/arena/s")
-        connections.append(one)
-        one.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b""))
-        for stream in range(1, 2001, 2):
-            one.sendall(frame(1, 4, stream, REQUEST + BOMB))
-    except OSError:
-        if len(connections) > 100:
-            connections.clear()
+BOMBER = (
+    Path(header_bombs.__file__).read_text()
+    + """
+throw('/run/arena/s', seconds=5)
 time.sleep(1000)
 """
+)
 
 
 async def test_bombs_on_the_seats_socket_cost_nobody(
