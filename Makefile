@@ -84,12 +84,17 @@ lint: .venv/dev-done ## style, types, layers, proto files, freshness of generate
 	$(BIN)/buf lint proto
 	$(BIN)/buf format --diff --exit-code proto
 	$(BIN)/python proto/generate.py --check
+	$(BIN)/python deploy/settings.py --check
 	$(BIN)/hadolint deploy/Dockerfile
 
 .PHONY: proto
 proto: .venv/dev-done ## generate the code of the proto files
 	@$(BIN)/buf format --write proto
 	$(BIN)/python proto/generate.py
+
+.PHONY: settings
+settings: .venv/dev-done ## write the reference of the settings
+	@$(BIN)/python deploy/settings.py
 
 .PHONY: node
 node: $(NODE_BOTS:%=%/node_modules/done) ## the packages of the Node sample bots
