@@ -90,5 +90,9 @@ def _probe_environment() -> Iterator[tuple[int, Path, Path, Path]]:
             seat.listen()
         bot = folder / "bot"
         bot.mkdir()
-        (bot / _PROBE.name).write_bytes(_PROBE.read_bytes())
+        probe = bot / _PROBE.name
+        probe.write_bytes(_PROBE.read_bytes())
+        # The sandbox may run it as another user, whatever the umask.
+        bot.chmod(0o755)
+        probe.chmod(0o644)
         yield loopback.getsockname()[1], folder / "0" / "s", folder / "1" / "s", bot

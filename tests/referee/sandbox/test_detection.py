@@ -174,3 +174,12 @@ def test_limits_are_written_to_a_group_of_version_1(tmp_path: Path) -> None:
     assert (folder / "memory.limit_in_bytes").read_text() == str(SMALL.memory)
     (folder / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n")
     assert (group.oom_kills(), group.peak_memory()) == (1, 0)
+
+
+async def test_a_strict_umask_keeps_nothing_from_bots(sandbox: BubblewrapSandbox) -> None:
+    """What a service keeps for itself is not what its bots need."""
+    before = os.umask(0o077)
+    try:
+        await probe_sandbox(sandbox)
+    finally:
+        os.umask(before)
