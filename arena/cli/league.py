@@ -14,6 +14,7 @@ from arena.cli.remote import Remote, moment
 from arena.cli.tables import Column, table
 from arena.errors import NotFoundError
 from arena.v1 import competitions_pb2
+from arena.version_id import bot_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -198,7 +199,7 @@ def _places(found: competitions_pb2.GetLeagueResponse) -> list[Place]:
 def history_table(places: Sequence[Place]) -> RenderableType:
     """Return each bot's division and place by season, the best of the last season first."""
     seasons = sorted({each[0] for each in places})
-    where = {(each[3].partition("@")[0], each[0]): each[1:3] for each in places}
+    where = {(bot_of(each[3]), each[0]): each[1:3] for each in places}
     bots = {bot for bot, _ in where}
     last = seasons[-1]
     rows = []
