@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from referee.errors import InvalidBotError, SandboxUnavailableError
+from referee.sandbox import build
 from referee.sandbox.bwrap_arguments import BOT, SEAT, TMP, BwrapArguments, Mount, system_mounts
 from referee.sandbox.folder_use import prune
 from referee.sandbox.host_users import (
@@ -119,8 +120,17 @@ class BubblewrapSandbox(Sandbox):
             info, info_fd = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
             on_failure.callback(os.close, info)
             inherited.append(info_fd)
+            built = None
+            if command.writable:
+                built, built_fd = os.pipe2(os.O_CLOEXEC)
+                on_failure.callback(os.close, built)
+                inherited.append(built_fd)
+                runtime = self._build_runtime(runtime, built_fd)
             arguments = BwrapArguments(
-                self._mounts(command, runtime), _environment(command, runtime), limits
+                self._mounts(command, runtime),
+                _environment(command, runtime),
+                limits,
+                builds=command.writable,
             )
             words = (
                 *self._enter(arguments, user, inherited, info_fd=info_fd),
@@ -139,7 +149,7 @@ class BubblewrapSandbox(Sandbox):
                 inherited=tuple(inherited),
                 info=info,
                 cgroup=cgroup,
-                written=command.folder if command.writable else None,
+                built=built,
                 resources=resources.pop_all(),
             )
 
@@ -148,13 +158,19 @@ class BubblewrapSandbox(Sandbox):
 
     def _runtime(self, command: BotCommand) -> Runtime:
         found = self.runtimes.resolve(command.words, command.folder)
-        if command.protocol != "jsonl":
-            return found
+        return found if command.protocol != "jsonl" else self._behind_python(BRIDGE, found)
+
+    def _build_runtime(self, runtime: Runtime, descriptor: int) -> Runtime:
+        # Isolated: nothing of the bot's folder is imported.
+        return self._behind_python(("-I", "-m", build.__name__, str(descriptor)), runtime)
+
+    def _behind_python(self, arguments: tuple[str, ...], runtime: Runtime) -> Runtime:
+        """Return a command that our own Python starts."""
         python = self.runtimes.python
         return Runtime(
-            (*python.argv, *BRIDGE, *found.argv),
-            outermost([*python.folders, *found.folders]),
-            {**python.environment, **found.environment},
+            (*python.argv, *arguments, *runtime.argv),
+            outermost([*python.folders, *runtime.folders]),
+            {**python.environment, **runtime.environment},
         )
 
     def _allocate_user(self, command: BotCommand, resources: ExitStack) -> int | None:
@@ -176,7 +192,7 @@ class BubblewrapSandbox(Sandbox):
 
     def _mounts(self, command: BotCommand, runtime: Runtime) -> tuple[Mount, ...]:
         mounts = [*self._system, *(Mount(folder, folder) for folder in runtime.folders)]
-        mounts.append(Mount(command.folder, BOT, writable=command.writable))
+        mounts.append(Mount(command.folder, build.SOURCE if command.writable else BOT))
         if command.socket is not None:
             mounts.append(Mount(command.socket.parent, SEAT))
         return tuple(mounts)

@@ -35,12 +35,10 @@ class Mount:
     Attributes:
         source: the path outside; a symbolic link of the root folder stays a link.
         target: the path that the bot sees.
-        writable: by the bot.
     """
 
     source: Path
     target: Path
-    writable: bool = False
 
 
 def system_mounts() -> tuple[Mount, ...]:
@@ -59,12 +57,14 @@ class BwrapArguments:
     Attributes:
         mounts: its folders and files besides /dev, /dev/shm and /tmp.
         environment: all of its environment.
-        limits: the sizes of /tmp and /dev/shm.
+        limits: the sizes of /tmp and /dev/shm, and of a build's folder.
+        builds: whether /bot is an empty file system in memory that may be written.
     """
 
     mounts: tuple[Mount, ...]
     environment: Mapping[str, str]
     limits: ResourceLimits
+    builds: bool = False
 
     def inner_arguments(self, *, info_fd: int | None, seccomp: int) -> list[str]:
         """Return the arguments that create the bot's namespaces and mounts.
@@ -87,6 +87,15 @@ class BwrapArguments:
         words += ["--size", str(self.limits.shm_bytes), "--perms", "1777", "--tmpfs", SHM]
         words += ["--size", str(self.limits.tmp_bytes), "--perms", "1777", "--tmpfs", TMP]
         words += self._mount_arguments(nested=info_fd is None)
+        if self.builds:
+            words += [
+                "--size",
+                str(self.limits.folder_bytes),
+                "--perms",
+                "0755",
+                "--tmpfs",
+                str(BOT),
+            ]
         return [*words, "--remount-ro", "/", "--chdir", str(BOT)]
 
     def outer_arguments(self, *, info_fd: int) -> list[str]:
@@ -115,5 +124,4 @@ class BwrapArguments:
                 yield from ("--symlink", str(mount.source.readlink()), str(mount.target))
             else:
                 source = mount.target if nested else mount.source
-                bind = "--bind" if mount.writable else "--ro-bind"
-                yield from (bind, str(source), str(mount.target))
+                yield from ("--ro-bind", str(source), str(mount.target))

@@ -168,6 +168,11 @@ class BotProcess:
         """The process id, which is also the id of its session and group."""
         return self._process.pid
 
+    @property
+    def built(self) -> int | None:
+        """The descriptor from which `build.receive` reads what a build made; None otherwise."""
+        return self._launch.built
+
     def output_bytes(self) -> int:
         """Return how much the process has printed so far."""
         return self.stdout.ring.total + self.stderr.ring.total

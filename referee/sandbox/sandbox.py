@@ -63,6 +63,8 @@ class Launch:
             namespace. The reader closes it.
         cgroup: the control group in which the process starts.
         written: the folder that the process may write, whose size is monitored.
+        built: our end of the pipe to which a build in a file system of its own writes what it made;
+            None otherwise. The reader closes it.
         resources: closed when no process of the bot is left.
     """
 
@@ -74,6 +76,7 @@ class Launch:
     info: int | None = None
     cgroup: Cgroup | None = None
     written: Path | None = None
+    built: int | None = None
     resources: ExitStack = field(default_factory=ExitStack)
 
     def close_inherited(self) -> None:
@@ -83,8 +86,7 @@ class Launch:
     def close_all(self) -> None:
         """Close all descriptors and resources: the process could not be started."""
         self.close_inherited()
-        if self.info is not None:
-            os.close(self.info)
+        close_descriptors(each for each in (self.info, self.built) if each is not None)
         self.resources.close()
 
 

@@ -15,7 +15,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from referee.sandbox import procfs
-from referee.sandbox.bwrap_arguments import SHM, TMP
+from referee.sandbox.bwrap_arguments import BOT, SHM, TMP
 from referee.sandbox.folder_use import DEPTH_LIMIT, folder_use
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ class Watchdog:
         self._session = session
         self._cgroup = launch.cgroup
         self._written = launch.written
+        self._builds = launch.built is not None
         self._folder_task: asyncio.Task[None] | None = None
         self._thinks = thinks
         self._report_overuse = report_overuse
@@ -151,6 +152,8 @@ class Watchdog:
         for pid in procfs.in_other_sessions(members, session)[:1]:
             if procfs.used_inodes(pid, (TMP, SHM)) > self._limits.files:
                 return f"more than {self._limits.files} files in /tmp and /dev/shm"
+            if self._builds and procfs.used_inodes(pid, (str(BOT),)) > self._limits.folder_files:
+                return f"more than {self._limits.folder_files} files in its folder"
             if procfs.sockets(pid) > SOCKETS:
                 return f"more than {SOCKETS} sockets"
         return ""
