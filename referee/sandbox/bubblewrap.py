@@ -21,13 +21,11 @@ from typing import TYPE_CHECKING
 from referee.errors import InvalidBotError, SandboxUnavailableError
 from referee.sandbox import build
 from referee.sandbox.bwrap_arguments import BOT, SEAT, TMP, BwrapArguments, Mount, system_mounts
-from referee.sandbox.folder_use import prune
 from referee.sandbox.host_users import (
     DEFAULT_USERS,
     UserPool,
     can_reach,
     chown_socket,
-    chown_tree,
 )
 from referee.sandbox.limits import ResourceLimits
 from referee.sandbox.runtimes import SYSTEM_PATH, Runtime, Runtimes, find_runtimes, outermost
@@ -174,17 +172,11 @@ class BubblewrapSandbox(Sandbox):
         )
 
     def _allocate_user(self, command: BotCommand, resources: ExitStack) -> int | None:
-        """Return the bot's user id on the host, now the owner of its files; None for our own."""
+        """Return the bot's user id on the host, now the owner of its socket; None for our own."""
         if self._users is None:
-            if command.writable:
-                resources.callback(prune, command.folder)
             return None
         user, lock = self._users.allocate()
         resources.callback(lock.close)
-        if command.writable:
-            resources.callback(chown_tree, command.folder, os.geteuid())
-            resources.callback(prune, command.folder)
-            chown_tree(command.folder, user)
         _check_readable(command.folder, user)
         if command.socket is not None:
             chown_socket(command.socket, user)

@@ -55,14 +55,6 @@ def chown_socket(seat_socket: Path, user: int) -> None:
         path.chmod(mode)
 
 
-def chown_tree(folder: Path, user: int) -> None:
-    """Change the owner of a folder and its content; links are not followed."""
-    os.lchown(folder, user, user)
-    for path, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            os.lchown(os.path.join(path, name), user, user)  # noqa: PTH118 -- bytes of any kind
-
-
 def can_reach(path: Path, user: int) -> bool:
     """Return whether a user without groups may enter all folders above a path, and read it."""
     needed = 0o5 if path.is_dir() else 0o4

@@ -287,7 +287,8 @@ async def test_a_build_writes_its_folder_and_nothing_else(
         ),
         (
             (
-                "import os\nhidden = []\nfor n in range(100):\n hidden.append(open('/bot/x', 'wb'))\n"
+                "import os\nhidden = []\nfor n in range(100):\n"
+                " hidden.append(open('/bot/x', 'wb'))\n"
                 " os.unlink('/bot/x')\n hidden[-1].write(bytes(1 << 20))"
             ),
             "No space left",
